@@ -1,0 +1,34 @@
+//! Talk to any language model: one [`Request`] in, a stream of [`Chunk`]s out.
+//!
+//! A *dialect* is a wire format; a *vendor* is somebody who speaks one. Adding a vendor is data, in what
+//! [`dialect::chat::Chat::new`] and its siblings are given. Adding a dialect is one module.
+//!
+//! [`Script`] plays a written scenario and [`Replay`] plays a recording. Both are providers like any other, used by
+//! tests, by the demo and by users; [`Recorder`] makes the recordings.
+//!
+//! **Never here:** sessions, tools that run, permission, retries. A retry needs to know what a turn is.
+
+mod chunk;
+pub mod dialect;
+mod error;
+mod player;
+mod record;
+mod request;
+mod script;
+
+use futures::stream::BoxStream;
+
+pub use chunk::{Chunk, Finish, Item, Usage};
+pub use error::LlmError;
+pub use player::{Answer, Beat, Replay, Script};
+pub use record::Recorder;
+pub use request::{AssistantPart, Content, Message, Request, ToolChoice, ToolResult, ToolSpec};
+pub use script::{ScriptError, read_recording, read_scenario};
+
+/// Somebody who answers requests.
+pub trait Provider: Send + Sync {
+    /// Streams one answer. The last chunk is [`Chunk::Finish`], and nothing follows an error.
+    ///
+    /// Dropping the stream cancels the request.
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>>;
+}

@@ -1,0 +1,155 @@
+//! What a model is asked.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Item;
+
+/// One request. Equal requests are equal bytes on the wire.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Request {
+    /// The model's name at its vendor.
+    pub model: String,
+    /// The system prompt. Empty: none is sent.
+    pub system: String,
+    /// The conversation, oldest first.
+    pub messages: Vec<Message>,
+    /// The tools it may call, in the order they are sent.
+    pub tools: Vec<ToolSpec>,
+    /// Whether it must.
+    pub tool_choice: ToolChoice,
+    /// Most tokens it may write. `None` leaves that to the vendor.
+    pub max_output: Option<u64>,
+    /// Sampling temperature. `None` leaves that to the vendor.
+    pub temperature: Option<f64>,
+    /// Nucleus sampling. `None` leaves that to the vendor.
+    pub top_p: Option<f64>,
+    /// Names the conversation, for vendors that keep a cache for each.
+    pub session: Option<String>,
+    /// Further fields of the body, laid over what the dialect wrote.
+    pub extra: Map<String, Value>,
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// The person speaks.
+    User {
+        /// What they said and showed.
+        content: Vec<Content>,
+    },
+    /// The model answered.
+    Assistant {
+        /// Its answer, in the order it came.
+        parts: Vec<AssistantPart>,
+    },
+    /// What came of the calls of the answer before.
+    Tools {
+        /// One result for each call, in the order of the calls.
+        results: Vec<ToolResult>,
+    },
+}
+
+/// Words or a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A picture, a document, a sound.
+    Media {
+        /// Its MIME type.
+        mime: String,
+        /// Its bytes in base64.
+        data: String,
+        /// Its name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+}
+
+impl Content {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Content::Text { text: text.into() }
+    }
+}
+
+/// A piece of a model's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AssistantPart {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+        /// The vendor's own item for them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<Item>,
+    },
+    /// Thinking.
+    Reasoning {
+        /// The words; may be empty where the vendor keeps them to itself.
+        text: String,
+        /// The vendor's own item: a signature, encrypted thoughts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<Item>,
+    },
+    /// A tool call.
+    ToolCall {
+        /// The id that the model gave it.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The arguments: the JSON text as the model wrote it, also where it is broken.
+        arguments: String,
+        /// The vendor's own item for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<Item>,
+    },
+    /// Something of the vendor's own that is none of these.
+    Vendor {
+        /// The item.
+        item: Item,
+    },
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// What the model reads and sees.
+    pub content: Vec<Content>,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+/// What a model is told about a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// What the model calls it.
+    pub name: String,
+    /// The prose it reads.
+    pub description: String,
+    /// A JSON Schema of the arguments.
+    pub parameters: Value,
+}
+
+/// Whether the model must call a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// It may.
+    #[default]
+    Auto,
+    /// It must.
+    Required,
+    /// It must not.
+    None,
+}

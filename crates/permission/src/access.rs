@@ -1,0 +1,154 @@
+//! What is asked, and what comes of it.
+
+use std::path::{Path, PathBuf};
+
+use haft_protocol::Object;
+
+use crate::rule::Rule;
+
+/// What a tool is about to do, with all it knows.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// The permission, for example `edit`.
+    pub permission: String,
+    /// What rules are matched against, one after the other. An empty list needs no leave.
+    pub patterns: Vec<String>,
+    /// What "always" would allow from then on; empty where "always" makes no sense.
+    pub always: Vec<String>,
+    /// What helps a person to decide: a diff, a command, in the tool's own form.
+    pub metadata: Object,
+    /// What the grant will open.
+    pub effects: Vec<Effect>,
+    /// The pattern is a program whose parts were not told apart; see [`decide_opaque`](crate::rule::decide_opaque).
+    pub opaque: bool,
+}
+
+impl Access {
+    /// Asks for `permission` on one `pattern`, where "always" means the whole permission.
+    pub fn new(permission: &str, pattern: impl Into<String>) -> Self {
+        Self {
+            permission: permission.to_owned(),
+            patterns: vec![pattern.into()],
+            always: vec!["*".to_owned()],
+            ..Self::default()
+        }
+    }
+
+    /// The program's own look at files: instructions, the old content behind a diff. A rule that is built in, and
+    /// that nothing can change, allows it. What comes of it must not reach a model.
+    pub fn internal(effects: Vec<Effect>) -> Self {
+        Self { effects, ..Self::new(INTERNAL, "*") }
+    }
+
+    /// The same, opening `effect` too.
+    #[must_use]
+    pub fn with(mut self, effect: Effect) -> Self {
+        self.effects.push(effect);
+        self
+    }
+
+    /// The same, showing `value` as `key` to whoever decides.
+    #[must_use]
+    pub fn show(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.metadata.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+/// The permission of [`Access::internal`]. No rule file can name it, because `!` never stands in a permission.
+pub(crate) const INTERNAL: &str = "!internal";
+
+/// Something a grant opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Reading this file, or everything below this folder. Absolute, without links.
+    Read(PathBuf),
+    /// Writing, making or removing this file, and reading it. Absolute, without links.
+    Write(PathBuf),
+    /// Running exactly this command line in this folder.
+    Run {
+        /// The text for the shell.
+        command: String,
+        /// The working folder, absolute.
+        dir: PathBuf,
+    },
+}
+
+/// Proof that an [`Access`] was allowed. Only [`Gate::ask`](crate::Gate::ask) makes one.
+#[derive(Debug)]
+pub struct Grant {
+    effects: Vec<Effect>,
+}
+
+impl Grant {
+    pub(crate) fn new(access: &Access) -> Self {
+        Self { effects: access.effects.clone() }
+    }
+
+    /// Whether reading `path` is covered.
+    pub fn covers_read(&self, path: &Path) -> bool {
+        self.effects.iter().any(|effect| match effect {
+            Effect::Read(granted) => path.starts_with(granted),
+            Effect::Write(granted) => path == granted,
+            Effect::Run { .. } => false,
+        })
+    }
+
+    /// Whether changing `path` is covered.
+    pub fn covers_write(&self, path: &Path) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Write(granted) if path == granted))
+    }
+
+    /// Whether running `command` in `dir` is covered.
+    pub fn covers_run(&self, command: &str, dir: &Path) -> bool {
+        self.effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Run { command: c, dir: d } if c == command && d == dir))
+    }
+}
+
+/// Why something was not allowed. The message is for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    /// A rule forbids it.
+    #[error(
+        "the user's rules do not allow this: {rule}. Do not try the same thing another way; work without it or say what you need"
+    )]
+    Rule {
+        /// The rule.
+        rule: String,
+    },
+    /// A person said no, and nothing else. The turn ends.
+    #[error("the user refused this call")]
+    Rejected,
+    /// A person said what they want instead.
+    #[error("the user refused this call and says: {0}")]
+    Advised(String),
+    /// A person would have to decide, and none is there.
+    #[error(
+        "this needs the user's leave ({permission}: {what}), and nobody is there to give it. Go on without it, or say what you would have done"
+    )]
+    Nobody {
+        /// The permission.
+        permission: String,
+        /// What for.
+        what: String,
+    },
+    /// The session ended while it waited.
+    #[error("the call was stopped before anybody answered")]
+    Closed,
+}
+
+impl Denied {
+    /// Whether the model may read this and go on. If not, the turn ends after this step.
+    pub fn may_go_on(&self) -> bool {
+        match self {
+            Denied::Rule { .. } | Denied::Advised(_) | Denied::Nobody { .. } => true,
+            Denied::Rejected | Denied::Closed => false,
+        }
+    }
+
+    pub(crate) fn by(rule: Option<&Rule>) -> Self {
+        Denied::Rule { rule: rule.map_or_else(|| "no rule allows it".to_owned(), Rule::to_string) }
+    }
+}

@@ -1,0 +1,380 @@
+//! The gate: looks for a rule, asks a person, remembers "always".
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
+use tokio::sync::oneshot;
+
+use crate::access::{Access, Denied, Grant, INTERNAL};
+use crate::rule::{Action, Rule, decide, decide_opaque};
+
+/// Most asks that may wait at once in one gate. A further one is denied as if nobody were there.
+const MAX_WAITING: usize = 256;
+
+/// One gate for a session and all sessions below it. A handle, cheap to clone.
+#[derive(Clone)]
+pub struct Gate {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    clock: Clock,
+    answerer: Answerer,
+    announce: Box<dyn Fn(Event) + Send + Sync>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Waiting>,
+    /// What "always" added. Rules are looked at first, so an approval never undoes a denial.
+    approvals: Vec<Rule>,
+}
+
+struct Waiting {
+    ask: Ask,
+    opaque: bool,
+    answer: oneshot::Sender<Result<(), Denied>>,
+}
+
+/// Who answers what no rule decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answerer {
+    /// Somebody who follows the events and calls [`Gate::reply`]. An ask waits for them without a limit.
+    Person,
+    /// Nobody: an ask is a denial that says so.
+    Nobody,
+    /// The user said yes to everything in advance. Denials stay.
+    Yes,
+}
+
+/// Whose call asks.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    /// The session.
+    pub session: SessionId,
+    /// The call in it, if it is one.
+    pub call: Option<AskedBy>,
+}
+
+/// The ask that a reply named does not wait (any more).
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no permission request {0} is waiting")]
+pub struct NotWaiting(pub AskId);
+
+/// What rules and approvals say about an access.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Allow,
+    Ask,
+    Deny(Denied),
+}
+
+impl Gate {
+    /// A gate whose questions `answerer` answers. `announce` is called for each ask and each reply; it must not wait.
+    pub fn new(clock: Clock, answerer: Answerer, announce: impl Fn(Event) + Send + Sync + 'static) -> Self {
+        let inner = Inner { clock, answerer, announce: Box::new(announce), state: Mutex::default() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Waits until `access` is allowed or denied under `rules`.
+    ///
+    /// Dropping the future takes the question back.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] by a rule, by the person, because there is nobody to ask, or because the gate was closed.
+    pub async fn ask(&self, asker: &Asker, rules: &[Rule], access: Access) -> Result<Grant, Denied> {
+        let verdict = judge(&access, rules, &self.lock().approvals);
+        match (verdict, self.inner.answerer) {
+            (Verdict::Allow, _) | (Verdict::Ask, Answerer::Yes) => Ok(Grant::new(&access)),
+            (Verdict::Deny(denied), _) => Err(denied),
+            (Verdict::Ask, Answerer::Nobody) => Err(nobody(&access)),
+            (Verdict::Ask, Answerer::Person) => {
+                self.wait(asker, &access).await?;
+                Ok(Grant::new(&access))
+            }
+        }
+    }
+
+    async fn wait(&self, asker: &Asker, access: &Access) -> Result<(), Denied> {
+        let ask = Ask {
+            id: self.inner.clock.mint(),
+            session_id: asker.session.clone(),
+            permission: access.permission.clone(),
+            patterns: access.patterns.clone(),
+            always: access.always.clone(),
+            metadata: access.metadata.clone(),
+            tool: asker.call.clone(),
+        };
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            if state.waiting.len() >= MAX_WAITING {
+                return Err(nobody(access));
+            }
+            state.waiting.push(Waiting { ask: ask.clone(), opaque: access.opaque, answer });
+        }
+        let _taken_back = TakeBack { gate: self, id: &ask.id };
+        (self.inner.announce)(Event::PermissionAsked(Box::new(ask.clone())));
+        answered.await.unwrap_or(Err(Denied::Closed))
+    }
+
+    /// Answers the ask called `id`, and with it others of the same session that the answer settles: "always" lets
+    /// through those it covers wholly, a rejection rejects all.
+    ///
+    /// # Errors
+    ///
+    /// [`NotWaiting`] when it was answered or taken back before.
+    pub fn reply(&self, id: &AskId, reply: Reply) -> Result<(), NotWaiting> {
+        let mut settled = Vec::new();
+        {
+            let mut state = self.lock();
+            let at = state.waiting.iter().position(|waiting| waiting.ask.id == *id);
+            let first = state.waiting.remove(at.ok_or_else(|| NotWaiting(id.clone()))?);
+            let session = first.ask.session_id.clone();
+            if reply == Reply::Always {
+                let permission = &first.ask.permission;
+                state
+                    .approvals
+                    .extend(first.ask.always.iter().map(|pattern| Rule::new(permission, pattern, Action::Allow)));
+            }
+            let State { waiting, approvals } = &mut *state;
+            let others = waiting.extract_if(.., |other| {
+                other.ask.session_id == session
+                    && match reply {
+                        Reply::Once => false,
+                        Reply::Always => all_approved(&other.ask, other.opaque, approvals),
+                        Reply::Reject { .. } => true,
+                    }
+            });
+            // Advice is about the one call it was given for.
+            let others: Vec<_> = others.map(|other| (other, plain(&reply))).collect();
+            settled.push((first, reply));
+            settled.extend(others);
+        }
+        for (waiting, reply) in settled {
+            (self.inner.announce)(Event::PermissionReplied {
+                session_id: waiting.ask.session_id.clone(),
+                request_id: waiting.ask.id.clone(),
+                reply: reply.word().to_owned(),
+            });
+            let answer = match reply {
+                Reply::Once | Reply::Always => Ok(()),
+                Reply::Reject { advice: None } => Err(Denied::Rejected),
+                Reply::Reject { advice: Some(advice) } => Err(Denied::Advised(advice)),
+            };
+            // Whoever asked may have gone meanwhile.
+            let _ = waiting.answer.send(answer);
+        }
+        Ok(())
+    }
+
+    /// The asks that wait, oldest first.
+    pub fn waiting(&self) -> Vec<Ask> {
+        self.lock().waiting.iter().map(|waiting| waiting.ask.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each use leaves the lists whole, so a panic elsewhere does no harm to them.
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes an ask back when the one who asked no longer waits.
+struct TakeBack<'a> {
+    gate: &'a Gate,
+    id: &'a AskId,
+}
+
+impl Drop for TakeBack<'_> {
+    fn drop(&mut self) {
+        self.gate.lock().waiting.retain(|waiting| waiting.ask.id != *self.id);
+    }
+}
+
+fn judge(access: &Access, rules: &[Rule], approvals: &[Rule]) -> Verdict {
+    if access.permission == INTERNAL {
+        return Verdict::Allow;
+    }
+    let look = if access.opaque { decide_opaque } else { decide };
+    let mut ask = false;
+    for pattern in &access.patterns {
+        match look(&access.permission, pattern, rules) {
+            (Action::Allow, _) => {}
+            (Action::Deny, rule) => return Verdict::Deny(Denied::by(rule)),
+            (Action::Ask, _) => ask |= look(&access.permission, pattern, approvals).0 != Action::Allow,
+        }
+    }
+    if ask { Verdict::Ask } else { Verdict::Allow }
+}
+
+fn all_approved(ask: &Ask, opaque: bool, approvals: &[Rule]) -> bool {
+    let look = if opaque { decide_opaque } else { decide };
+    ask.patterns.iter().all(|pattern| look(&ask.permission, pattern, approvals).0 == Action::Allow)
+}
+
+fn plain(reply: &Reply) -> Reply {
+    match reply {
+        Reply::Once => Reply::Once,
+        Reply::Always => Reply::Always,
+        Reply::Reject { .. } => Reply::Reject { advice: None },
+    }
+}
+
+fn nobody(access: &Access) -> Denied {
+    Denied::Nobody { permission: access.permission.clone(), what: access.patterns.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Effect;
+    use std::path::Path;
+
+    fn rules(rows: &[(&str, &str, Action)]) -> Vec<Rule> {
+        rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
+    }
+
+    fn asker(clock: &Clock) -> Asker {
+        Asker { session: clock.mint(), call: None }
+    }
+
+    struct Scene {
+        gate: Gate,
+        asker: Asker,
+        events: Arc<Mutex<Vec<String>>>,
+    }
+
+    fn scene(answerer: Answerer) -> Scene {
+        let clock = Clock::scripted(1);
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&events);
+        let gate = Gate::new(clock.clone(), answerer, move |event| {
+            let line = match event {
+                Event::PermissionAsked(ask) => format!("asked {} {:?}", ask.permission, ask.patterns),
+                Event::PermissionReplied { reply, .. } => format!("replied {reply}"),
+                other => format!("{other:?}"),
+            };
+            log.lock().unwrap().push(line);
+        });
+        Scene { gate, asker: asker(&clock), events }
+    }
+
+    impl Scene {
+        /// Starts to ask and waits until the gate holds the question.
+        async fn start(&self, access: Access) -> tokio::task::JoinHandle<Result<Grant, Denied>> {
+            let before = self.gate.waiting().len();
+            let (gate, asker) = (self.gate.clone(), self.asker.clone());
+            let task = tokio::spawn(async move { gate.ask(&asker, &[], access).await });
+            while self.gate.waiting().len() == before {
+                tokio::task::yield_now().await;
+            }
+            task
+        }
+
+        fn reply(&self, reply: Reply) {
+            let first = &self.gate.waiting()[0].id;
+            self.gate.reply(first, reply).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_rule_decides_without_a_question() {
+        let scene = scene(Answerer::Person);
+        let allow = rules(&[("*", "*", Action::Allow)]);
+        let deny = rules(&[("*", "*", Action::Allow), ("edit", "*.key", Action::Deny)]);
+        assert!(scene.gate.ask(&scene.asker, &allow, Access::new("edit", "a.key")).await.is_ok());
+        let denied = scene.gate.ask(&scene.asker, &deny, Access::new("edit", "a.key")).await.unwrap_err();
+        assert!(denied.may_go_on() && denied.to_string().contains("edit \"*.key\": deny"), "{denied}");
+        assert!(scene.events.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn with_nobody_there_a_question_is_a_denial_that_says_so() {
+        let scene = scene(Answerer::Nobody);
+        let denied = scene.gate.ask(&scene.asker, &[], Access::new("bash", "ls")).await.unwrap_err();
+        assert!(denied.to_string().contains("nobody is there"), "{denied}");
+    }
+
+    #[tokio::test]
+    async fn a_yes_in_advance_does_not_undo_a_denial() {
+        let scene = scene(Answerer::Yes);
+        let deny = rules(&[("bash", "*", Action::Deny)]);
+        assert!(scene.gate.ask(&scene.asker, &[], Access::new("bash", "ls")).await.is_ok());
+        assert!(scene.gate.ask(&scene.asker, &deny, Access::new("bash", "ls")).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn always_is_remembered_and_lets_others_through() {
+        let scene = scene(Answerer::Person);
+        let first = scene.start(Access::new("edit", "a")).await;
+        let second = scene.start(Access::new("edit", "b")).await;
+        let other = scene.start(Access::new("bash", "ls")).await;
+        scene.reply(Reply::Always);
+        assert!(first.await.unwrap().is_ok() && second.await.unwrap().is_ok());
+        assert!(scene.gate.ask(&scene.asker, &[], Access::new("edit", "c")).await.is_ok());
+        assert_eq!(scene.gate.waiting().len(), 1);
+        scene.reply(Reply::Once);
+        assert!(other.await.unwrap().is_ok());
+        let deny = rules(&[("edit", "*", Action::Deny)]);
+        assert!(scene.gate.ask(&scene.asker, &deny, Access::new("edit", "c")).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_rejection_rejects_all_but_advice_is_for_one() {
+        let scene = scene(Answerer::Person);
+        let first = scene.start(Access::new("edit", "a")).await;
+        let second = scene.start(Access::new("edit", "b")).await;
+        scene.reply(Reply::Reject { advice: Some("use b".to_owned()) });
+        assert_eq!(first.await.unwrap().unwrap_err(), Denied::Advised("use b".to_owned()));
+        assert_eq!(second.await.unwrap().unwrap_err(), Denied::Rejected);
+        let events = scene.events.lock().unwrap();
+        assert_eq!(*events, ["asked edit [\"a\"]", "asked edit [\"b\"]", "replied reject", "replied reject"]);
+    }
+
+    #[tokio::test]
+    async fn a_question_nobody_waits_for_is_taken_back() {
+        let scene = scene(Answerer::Person);
+        let task = scene.start(Access::new("edit", "a")).await;
+        let id = scene.gate.waiting()[0].id.clone();
+        task.abort();
+        assert!(task.await.unwrap_err().is_cancelled());
+        assert!(scene.gate.waiting().is_empty());
+        assert_eq!(scene.gate.reply(&id, Reply::Once), Err(NotWaiting(id)));
+    }
+
+    #[tokio::test]
+    async fn too_many_questions_are_denied() {
+        let scene = scene(Answerer::Person);
+        let mut tasks = Vec::new();
+        for n in 0..MAX_WAITING {
+            tasks.push(scene.start(Access::new("edit", n.to_string())).await);
+        }
+        let denied = scene.gate.ask(&scene.asker, &[], Access::new("edit", "more")).await.unwrap_err();
+        assert!(matches!(denied, Denied::Nobody { .. }));
+        tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+
+    #[tokio::test]
+    async fn a_grant_opens_what_was_asked_and_nothing_else() {
+        let scene = scene(Answerer::Yes);
+        let access = Access::new("edit", "a")
+            .with(Effect::Write("/p/a".into()))
+            .with(Effect::Read("/p/dir".into()))
+            .with(Effect::Run { command: "ls".to_owned(), dir: "/p".into() });
+        let grant = scene.gate.ask(&scene.asker, &[], access).await.unwrap();
+        assert!(grant.covers_write(Path::new("/p/a")) && grant.covers_read(Path::new("/p/a")));
+        assert!(!grant.covers_write(Path::new("/p/a/b")) && !grant.covers_write(Path::new("/p/dir/x")));
+        assert!(grant.covers_read(Path::new("/p/dir/x")) && !grant.covers_read(Path::new("/p/dirx")));
+        assert!(grant.covers_run("ls", Path::new("/p")) && !grant.covers_run("ls -l", Path::new("/p")));
+    }
+
+    #[tokio::test]
+    async fn the_programs_own_reads_ask_under_a_built_in_rule() {
+        let scene = scene(Answerer::Nobody);
+        let deny = rules(&[("*", "*", Action::Deny)]);
+        let own = Access::internal(vec![Effect::Read("/p".into())]);
+        assert!(scene.gate.ask(&scene.asker, &deny, own).await.is_ok());
+    }
+}

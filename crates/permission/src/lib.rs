@@ -1,0 +1,15 @@
+//! May I? Rules, the gate that waits for an answer, and [`Grant`], the proof of a yes.
+//!
+//! A tool describes what it is about to do as an [`Access`]. [`Gate::ask`] looks for a rule, asks a person where no
+//! rule decides, and gives back a [`Grant`] or a [`Denied`]. Doors to the outside world (files, processes) want the
+//! grant and check that it covers what they are asked to do, so forgetting to ask does not compile.
+//!
+//! **Never here:** files, processes, what a command means. This crate knows names and patterns only.
+
+mod access;
+mod gate;
+mod rule;
+
+pub use access::{Access, Denied, Effect, Grant};
+pub use gate::{Answerer, Asker, Gate, NotWaiting};
+pub use rule::{Action, Rule, decide, decide_opaque, matches};

@@ -1,0 +1,206 @@
+//! Rules and how one is found. Pure.
+
+use std::fmt;
+
+/// What a rule says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Yes.
+    Allow,
+    /// A person decides.
+    Ask,
+    /// No.
+    Deny,
+}
+
+impl Action {
+    /// The word that configuration files use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Allow => "allow",
+            Action::Ask => "ask",
+            Action::Deny => "deny",
+        }
+    }
+
+    /// The action that `word` stands for, if it stands for one.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Action::Allow, Action::Ask, Action::Deny].into_iter().find(|action| action.word() == word)
+    }
+}
+
+/// One line of a policy: for this permission and what matches this pattern, do this.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// A permission such as `edit`, or a pattern over their names.
+    pub permission: String,
+    /// A pattern over what is asked for.
+    pub pattern: String,
+    /// What then.
+    pub action: Action,
+}
+
+impl Rule {
+    /// A rule.
+    pub fn new(permission: &str, pattern: &str, action: Action) -> Self {
+        Self { permission: permission.to_owned(), pattern: pattern.to_owned(), action }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}: {}", self.permission, self.pattern, self.action.word())
+    }
+}
+
+/// The last of `rules` that matches decides. Where none does, a person is asked and there is no rule to name.
+pub fn decide<'a>(permission: &str, value: &str, rules: &'a [Rule]) -> (Action, Option<&'a Rule>) {
+    let found = rules.iter().rev().find(|rule| matches(&rule.permission, permission) && matches(&rule.pattern, value));
+    (found.map_or(Action::Ask, |rule| rule.action), found)
+}
+
+/// Decides about a program text whose parts were not told apart, such as a shell line with `;` in it.
+///
+/// A pattern that matches the beginning of such a text says nothing about the rest. So only a rule for everything
+/// (`*`) or for exactly this text allows it, and the former only while no narrower rule of this permission holds
+/// anything back, because that one might be meant for a part of it.
+pub fn decide_opaque<'a>(permission: &str, value: &str, rules: &'a [Rule]) -> (Action, Option<&'a Rule>) {
+    let (action, rule) = decide(permission, value, rules);
+    let Some(found) = rule.filter(|_| action == Action::Allow) else { return (action, rule) };
+    let exact = found.pattern == value && !found.pattern.contains(['*', '?']);
+    let held_back = || {
+        rules
+            .iter()
+            .any(|rule| rule.action != Action::Allow && rule.pattern != "*" && matches(&rule.permission, permission))
+    };
+    if exact || (found.pattern == "*" && !held_back()) { (action, rule) } else { (Action::Ask, rule) }
+}
+
+/// Whether `pattern` covers the whole of `value`.
+///
+/// `*` stands for any run of characters (also `/`, line breaks, none), `?` for exactly one, everything else for
+/// itself; `\` counts as `/` on both sides. A pattern that ends in a blank and `*` also matches without that tail:
+/// `rm *` covers `rm`. Takes time in proportion to the product of both lengths at worst.
+pub fn matches(pattern: &str, value: &str) -> bool {
+    let unify = |text: &str| -> Vec<char> { text.chars().map(|c| if c == '\\' { '/' } else { c }).collect() };
+    let (pattern, value) = (unify(pattern), unify(value));
+    let bare = pattern.strip_suffix(&[' ', '*']);
+    bare.is_some_and(|bare| wild(bare, &value)) || wild(&pattern, &value)
+}
+
+fn wild(pattern: &[char], value: &[char]) -> bool {
+    let (mut p, mut v) = (0, 0);
+    // Where to go back to: after the last star, and the value's place it is tried at.
+    let mut star: Option<(usize, usize)> = None;
+    while v < value.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p + 1, v));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == value[v] => {
+                p += 1;
+                v += 1;
+            }
+            _ => {
+                let Some((after, tried)) = star else { return false };
+                star = Some((after, tried + 1));
+                (p, v) = (after, tried + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Action::{Allow, Ask, Deny};
+
+    #[track_caller]
+    fn covers(pattern: &str, value: &str, want: bool) {
+        assert_eq!(matches(pattern, value), want, "{pattern:?} against {value:?}");
+    }
+
+    #[test]
+    fn stars_cover_any_run_of_characters() {
+        covers("*", "", true);
+        covers("*", "a\nb/c", true);
+        covers("src/*.rs", "src/deep/a.rs", true);
+        covers("src/*.rs", "src/a.rsx", false);
+        covers("a*b*c", "a-b-b-c", true);
+        covers("a*b*c", "a-c-b", false);
+        covers("**", "x", true);
+    }
+
+    #[test]
+    fn a_question_mark_is_exactly_one_character() {
+        covers("a?", "ab", true);
+        covers("a?", "aé", true);
+        covers("a?", "a", false);
+        covers("a?", "abc", false);
+    }
+
+    #[test]
+    fn a_trailing_blank_and_star_may_be_missing() {
+        covers("rm *", "rm", true);
+        covers("rm *", "rm -rf x", true);
+        covers("rm *", "rmdir", false);
+        covers("rm *", "rm ", true);
+    }
+
+    #[test]
+    fn backslashes_are_slashes() {
+        covers("src\\*", "src/a", true);
+        covers("src/*", "src\\a", true);
+    }
+
+    #[test]
+    fn brackets_and_braces_stand_for_themselves() {
+        covers("[ab]", "a", false);
+        covers("{a,b}", "{a,b}", true);
+        covers("a.b", "axb", false);
+    }
+
+    fn rules(rows: &[(&str, &str, Action)]) -> Vec<Rule> {
+        rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
+    }
+
+    #[track_caller]
+    fn decides(rows: &[(&str, &str, Action)], permission: &str, value: &str, want: Action) {
+        assert_eq!(decide(permission, value, &rules(rows)).0, want, "{permission} {value}");
+    }
+
+    #[test]
+    fn the_last_matching_rule_wins() {
+        let rows = &[("*", "*", Allow), ("bash", "rm *", Deny), ("bash", "rm -i *", Allow)];
+        decides(rows, "bash", "rm -rf x", Deny);
+        decides(rows, "bash", "rm -i x", Allow);
+        decides(rows, "bash", "ls", Allow);
+        decides(rows, "edit", "rm x", Allow);
+        decides(&[("edit", "secret*", Deny), ("*", "*", Allow)], "edit", "secret.txt", Allow);
+    }
+
+    #[test]
+    fn without_a_rule_a_person_is_asked() {
+        decides(&[], "bash", "ls", Ask);
+        decides(&[("edit", "*", Allow)], "bash", "ls", Ask);
+    }
+
+    #[track_caller]
+    fn decides_opaque(rows: &[(&str, &str, Action)], value: &str, want: Action) {
+        assert_eq!(decide_opaque("bash", value, &rules(rows)).0, want, "{value}");
+    }
+
+    #[test]
+    fn a_prefix_says_nothing_about_the_rest_of_a_program() {
+        decides_opaque(&[("bash", "git status *", Allow)], "git status; rm -rf ~", Ask);
+        decides_opaque(&[("bash", "*", Allow)], "git status; rm -rf ~", Allow);
+        decides_opaque(&[("*", "*", Allow)], "a; b", Allow);
+        decides_opaque(&[("bash", "a; b", Allow)], "a; b", Allow);
+        decides_opaque(&[("bash", "a; ?", Allow)], "a; ?", Ask);
+        decides_opaque(&[("bash", "*", Allow), ("bash", "rm *", Deny)], "ls; rm x", Ask);
+        decides_opaque(&[("bash", "*", Allow), ("edit", "x", Deny)], "ls; rm x", Allow);
+        decides_opaque(&[("bash", "*", Deny)], "ls; rm x", Deny);
+    }
+}

@@ -1,0 +1,105 @@
+//! A session as a list of messages, built from events.
+
+use std::collections::HashMap;
+
+use crate::{Event, Message, MessageId, Part, PartId};
+
+/// The messages of one session, oldest first, each with its parts.
+///
+/// Reopening a session and following it live are the same fold: [`History::apply`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    turned: Vec<Turned>,
+    // Invariant: where each message stands in `turned`, and each part in which message at which place. Without
+    // these an event would cost a walk through the whole session.
+    messages: HashMap<MessageId, usize>,
+    parts: HashMap<PartId, (usize, usize)>,
+}
+
+/// A message with its parts, in the order they came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turned {
+    /// The message.
+    pub info: Message,
+    /// Its parts.
+    pub parts: Vec<Part>,
+}
+
+impl History {
+    /// All messages, oldest first.
+    pub fn messages(&self) -> &[Turned] {
+        &self.turned
+    }
+
+    /// The message called `id`.
+    pub fn message(&self, id: &MessageId) -> Option<&Turned> {
+        self.messages.get(id).map(|&at| &self.turned[at])
+    }
+
+    /// The part called `id`.
+    pub fn part(&self, id: &PartId) -> Option<&Part> {
+        self.parts.get(id).map(|&(message, at)| &self.turned[message].parts[at])
+    }
+
+    /// Brings the list up to date with `event`. Events that are not about messages change nothing; a part whose
+    /// message is unknown is left out.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::MessageUpdated { info, .. } => self.put_message(info),
+            Event::PartUpdated { part, .. } => self.put_part(part),
+            Event::PartDelta { part_id, delta, .. } => {
+                if let Some(&(message, at)) = self.parts.get(part_id) {
+                    self.turned[message].parts[at].grow(delta);
+                }
+            }
+            Event::PartRemoved { part_id, .. } => self.remove_part(part_id),
+            Event::SessionCreated { .. }
+            | Event::SessionUpdated { .. }
+            | Event::SessionStatus { .. }
+            | Event::SessionError { .. }
+            | Event::PermissionAsked(_)
+            | Event::PermissionReplied { .. } => {}
+        }
+    }
+
+    fn put_message(&mut self, info: &Message) {
+        if let Some(&at) = self.messages.get(info.id()) {
+            self.turned[at].info = info.clone();
+            return;
+        }
+        self.messages.insert(info.id().clone(), self.turned.len());
+        self.turned.push(Turned { info: info.clone(), parts: Vec::new() });
+    }
+
+    fn put_part(&mut self, part: &Part) {
+        if let Some(&(message, at)) = self.parts.get(&part.id) {
+            self.turned[message].parts[at] = part.clone();
+            return;
+        }
+        let Some(&message) = self.messages.get(&part.message_id) else { return };
+        let parts = &mut self.turned[message].parts;
+        self.parts.insert(part.id.clone(), (message, parts.len()));
+        parts.push(part.clone());
+    }
+
+    fn remove_part(&mut self, id: &PartId) {
+        let Some((message, at)) = self.parts.remove(id) else { return };
+        self.turned[message].parts.remove(at);
+        for (place, part) in self.turned[message].parts.iter().enumerate().skip(at) {
+            self.parts.insert(part.id.clone(), (message, place));
+        }
+    }
+}
+
+impl FromIterator<Turned> for History {
+    fn from_iter<I: IntoIterator<Item = Turned>>(messages: I) -> Self {
+        let mut history = Self::default();
+        for Turned { info, parts } in messages {
+            history.put_message(&info);
+            for part in &parts {
+                history.put_part(part);
+            }
+        }
+        history
+    }
+}

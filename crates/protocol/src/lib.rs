@@ -1,0 +1,28 @@
+//! The words everyone shares: ids, sessions, messages, parts, tool states, asks and events.
+//!
+//! These types are what the store keeps and what clients receive, field for field, so every change to one is a
+//! promise: fields may be added with a default, none may be renamed or change its meaning.
+//!
+//! **Never here:** I/O, async, decisions. The one thing that reads the outside world is [`Clock`], and it can be
+//! scripted.
+
+mod ask;
+mod clock;
+mod event;
+mod history;
+mod id;
+mod message;
+mod part;
+mod session;
+
+pub use ask::{Ask, AskedBy, Reply};
+pub use clock::Clock;
+pub use event::{Event, Status};
+pub use history::{History, Turned};
+pub use id::{AskId, BadId, EventId, Id, MessageId, OutputId, PartId, SessionId};
+pub use message::{Assistant, CacheTokens, Failure, Message, MessageTime, ModelRef, Paths, Tokens, User};
+pub use part::{Part, PartKind, Span, ToolSpan, ToolState};
+pub use session::{Session, SessionModel, SessionTime};
+
+/// A JSON object that keeps the order of its keys.
+pub type Object = serde_json::Map<String, serde_json::Value>;

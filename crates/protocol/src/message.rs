@@ -1,0 +1,192 @@
+//! Messages: what a person asked, and one answer of a model for each step.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{MessageId, Object, SessionId};
+
+/// A message without its parts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub enum Message {
+    /// From the person.
+    User(User),
+    /// From the model.
+    Assistant(Assistant),
+}
+
+impl Message {
+    /// Its id.
+    pub fn id(&self) -> &MessageId {
+        match self {
+            Message::User(user) => &user.id,
+            Message::Assistant(assistant) => &assistant.id,
+        }
+    }
+
+    /// The session it belongs to.
+    pub fn session_id(&self) -> &SessionId {
+        match self {
+            Message::User(user) => &user.session_id,
+            Message::Assistant(assistant) => &assistant.session_id,
+        }
+    }
+
+    /// When it was made, in Unix milliseconds.
+    pub fn created(&self) -> u64 {
+        match self {
+            Message::User(user) => user.time.created,
+            Message::Assistant(assistant) => assistant.time.created,
+        }
+    }
+}
+
+/// A prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct User {
+    /// Its id.
+    pub id: MessageId,
+    /// The session it belongs to.
+    #[serde(rename = "sessionID")]
+    pub session_id: SessionId,
+    /// When it was made.
+    pub time: MessageTime,
+    /// The agent that is asked.
+    pub agent: String,
+    /// The model that is asked.
+    pub model: ModelRef,
+}
+
+/// One answer of a model. A turn with one round of tool calls makes two of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assistant {
+    /// Its id.
+    pub id: MessageId,
+    /// The session it belongs to.
+    #[serde(rename = "sessionID")]
+    pub session_id: SessionId,
+    /// The prompt it answers.
+    #[serde(rename = "parentID")]
+    pub parent_id: MessageId,
+    /// When it began and ended.
+    pub time: MessageTime,
+    /// The model's name at its vendor.
+    #[serde(rename = "modelID")]
+    pub model_id: String,
+    /// The vendor.
+    #[serde(rename = "providerID")]
+    pub provider_id: String,
+    /// The agent's name once more, for older clients.
+    pub mode: String,
+    /// The agent that answers.
+    pub agent: String,
+    /// Where it works.
+    pub path: Paths,
+    /// What it cost, in dollars.
+    pub cost: f64,
+    /// What it used.
+    pub tokens: Tokens,
+    /// Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter`, `error`, `other` or `unknown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// What went wrong, if anything did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+}
+
+/// A vendor and a model of theirs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelRef {
+    /// The vendor.
+    #[serde(rename = "providerID")]
+    pub provider_id: String,
+    /// The model's name at its vendor.
+    #[serde(rename = "modelID")]
+    pub model_id: String,
+}
+
+/// Times of a message in Unix milliseconds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageTime {
+    /// When it was made.
+    pub created: u64,
+    /// When it ended; `None` while it grows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<u64>,
+}
+
+/// Where a step works, absolute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paths {
+    /// The working folder.
+    pub cwd: String,
+    /// The top of the work tree.
+    pub root: String,
+}
+
+/// Tokens of one step or of many. The kinds do not overlap: their sum is what was processed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Everything as the vendor counted it, if it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Read, and not from a cache.
+    pub input: u64,
+    /// Written, without reasoning.
+    pub output: u64,
+    /// Written as reasoning.
+    pub reasoning: u64,
+    /// What passed the vendor's cache.
+    pub cache: CacheTokens,
+}
+
+/// Tokens that passed a vendor's prompt cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheTokens {
+    /// Read from it.
+    pub read: u64,
+    /// Written to it.
+    pub write: u64,
+}
+
+impl std::ops::AddAssign for Tokens {
+    /// Sums the kinds. A sum has no `total`: steps that were not counted would make it wrong.
+    fn add_assign(&mut self, other: Self) {
+        self.total = None;
+        self.input += other.input;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+        self.cache.read += other.cache.read;
+        self.cache.write += other.cache.write;
+    }
+}
+
+/// Why a message failed, in the form clients know: `{"name", "data": {"message", …}}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Which kind, for example `MessageAbortedError` or `APIError`.
+    pub name: String,
+    /// `message`, and what else this kind carries.
+    pub data: Object,
+}
+
+impl Failure {
+    /// A failure that carries only a message.
+    pub fn new(name: &str, message: impl Into<String>) -> Self {
+        let mut data = Object::new();
+        data.insert("message".to_owned(), message.into().into());
+        Self { name: name.to_owned(), data }
+    }
+
+    /// The person stopped the turn, or the program did for them.
+    pub fn aborted(message: impl Into<String>) -> Self {
+        Self::new(Self::ABORTED, message)
+    }
+
+    /// The name of [`Failure::aborted`].
+    pub const ABORTED: &str = "MessageAbortedError";
+
+    /// What a person reads.
+    pub fn message(&self) -> &str {
+        self.data.get("message").and_then(|message| message.as_str()).unwrap_or(&self.name)
+    }
+}

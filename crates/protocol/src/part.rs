@@ -1,0 +1,198 @@
+//! Parts: what a message is made of, in the order it came.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{MessageId, Object, PartId, SessionId, Tokens};
+
+/// One piece of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its id.
+    pub id: PartId,
+    /// The session it belongs to.
+    #[serde(rename = "sessionID")]
+    pub session_id: SessionId,
+    /// The message it belongs to.
+    #[serde(rename = "messageID")]
+    pub message_id: MessageId,
+    /// What it is.
+    #[serde(flatten)]
+    pub kind: PartKind,
+}
+
+/// What a part is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum PartKind {
+    /// Words of the person or of the model.
+    Text {
+        /// The words; they grow while `time.end` is missing.
+        text: String,
+        /// Made by the program, not by the person: shown to the model, dimmed for people.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        synthetic: bool,
+        /// From when to when the model wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time: Option<Span>,
+        /// The vendor's own item, to be given back to it unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Object>,
+    },
+    /// The model's thinking.
+    Reasoning {
+        /// The words; they grow while `time.end` is missing.
+        text: String,
+        /// From when to when the model wrote it.
+        time: Span,
+        /// The vendor's own item (a signature, encrypted thoughts), to be given back to it unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Object>,
+    },
+    /// A file that came with a prompt or out of a tool.
+    File {
+        /// Its MIME type.
+        mime: String,
+        /// Its name, for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        filename: Option<String>,
+        /// A `data:` or `file:` address.
+        url: String,
+    },
+    /// A tool call.
+    Tool {
+        /// The id that the model gave the call.
+        #[serde(rename = "callID")]
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// How far it is.
+        state: ToolState,
+        /// The vendor's own item, to be given back to it unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Object>,
+    },
+    /// Something of the vendor's own that is neither words nor a call, to be given back to it unchanged.
+    Vendor {
+        /// The item.
+        metadata: Object,
+    },
+    /// A model call begins.
+    StepStart {},
+    /// A model call ended.
+    StepFinish {
+        /// Why the model stopped, as in [`Assistant::finish`](crate::Assistant::finish).
+        reason: String,
+        /// What it cost, in dollars.
+        cost: f64,
+        /// What it used.
+        tokens: Tokens,
+    },
+}
+
+impl Part {
+    /// Whether anything about it may still change: growing words, a call without a result.
+    pub fn is_open(&self) -> bool {
+        match &self.kind {
+            PartKind::Text { time, .. } => time.as_ref().is_some_and(|time| time.end.is_none()),
+            PartKind::Reasoning { time, .. } => time.end.is_none(),
+            PartKind::Tool { state, .. } => {
+                matches!(state, ToolState::Pending { .. } | ToolState::Running { .. })
+            }
+            PartKind::File { .. } | PartKind::Vendor { .. } | PartKind::StepStart {} | PartKind::StepFinish { .. } => {
+                false
+            }
+        }
+    }
+
+    /// Adds `delta` to growing words. Parts without words are left as they are.
+    pub fn grow(&mut self, delta: &str) {
+        match &mut self.kind {
+            PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => text.push_str(delta),
+            PartKind::File { .. }
+            | PartKind::Tool { .. }
+            | PartKind::Vendor { .. }
+            | PartKind::StepStart {}
+            | PartKind::StepFinish { .. } => {}
+        }
+    }
+}
+
+/// From when to when, in Unix milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// The beginning.
+    pub start: u64,
+    /// The end; `None` while it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<u64>,
+}
+
+/// A tool call as it is stored and sent to clients.
+///
+/// States only move downward, and each has exactly its own fields. A finished turn leaves no call pending or
+/// running.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+pub enum ToolState {
+    /// The model is still writing the arguments.
+    Pending {
+        /// Always empty; clients expect the field.
+        input: Object,
+        /// The arguments so far, as far as they were kept.
+        raw: String,
+    },
+    /// The tool is at work.
+    Running {
+        /// The arguments.
+        input: Value,
+        /// What a person sees meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// What the tool tells meanwhile, in its own form.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Object>,
+        /// Since when.
+        time: Span,
+    },
+    /// The tool answered.
+    Completed {
+        /// The arguments.
+        input: Value,
+        /// What the model reads.
+        output: String,
+        /// What a person sees.
+        title: String,
+        /// What clients draw, in the tool's own form.
+        metadata: Object,
+        /// From when to when.
+        time: ToolSpan,
+        /// Files that go with the output.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Part>,
+    },
+    /// The tool failed, was refused or was stopped.
+    Error {
+        /// The arguments.
+        input: Value,
+        /// What the model reads.
+        error: String,
+        /// What clients draw, in the tool's own form; `interrupted: true` marks a call that was stopped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Object>,
+        /// From when to when.
+        time: ToolSpan,
+    },
+}
+
+/// From when to when a finished call ran, in Unix milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolSpan {
+    /// The beginning.
+    pub start: u64,
+    /// The end.
+    pub end: u64,
+    /// When the output was dropped from what the model is sent, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<u64>,
+}

@@ -1,0 +1,46 @@
+//! What a tool *is*: the trait, the call, its host, the registry, decoding input, deciding how to cut output.
+//!
+//! ```
+//! use std::borrow::Cow;
+//! use haft_tool::{Call, Output, Registry, Tool, ToolError};
+//!
+//! struct Shout;
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Input {
+//!     /// What to shout.
+//!     text: String,
+//! }
+//!
+//! impl Tool for Shout {
+//!     const NAME: &'static str = "shout";
+//!     type Input = Input;
+//!
+//!     fn description(&self) -> Cow<'static, str> {
+//!         "Says it louder.".into()
+//!     }
+//!
+//!     async fn run(&self, input: Input, _call: &Call) -> Result<Output, ToolError> {
+//!         Ok(Output::new("Shouting", input.text.to_uppercase()))
+//!     }
+//! }
+//!
+//! let registry = Registry::default().with(Shout);
+//! assert_eq!(registry.specs("any-model")[0].name, "shout");
+//! ```
+//!
+//! **Never here:** a tool, a session, a store, a screen. A tool that wants one of them wants a method on [`Host`].
+
+mod call;
+mod decode;
+mod error;
+mod output;
+mod registry;
+mod tool;
+pub mod truncate;
+
+pub use call::{Call, CallId, Host};
+pub use error::{TellModel, ToolError};
+pub use output::{Attachment, Output};
+pub use registry::{INVALID, Registry, parse_arguments};
+pub use tool::{AnyTool, Spec, Tool};

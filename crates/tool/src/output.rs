@@ -1,0 +1,42 @@
+//! What a tool gives back.
+
+use haft_protocol::Object;
+use serde_json::Value;
+
+/// The result of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Output {
+    /// What a person sees in one line.
+    pub title: String,
+    /// What the model reads.
+    pub text: String,
+    /// What clients draw, in the tool's own form. A tool that cuts its output itself says so with `truncated`.
+    pub metadata: Object,
+    /// Files that go with the text.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file that goes with an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its MIME type.
+    pub mime: String,
+    /// Its name, for people.
+    pub filename: Option<String>,
+    /// A `data:` address that holds it.
+    pub url: String,
+}
+
+impl Output {
+    /// A title for people and a text for the model.
+    pub fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { title: title.into(), text: text.into(), ..Self::default() }
+    }
+
+    /// The same with `value` as `key` in the metadata.
+    #[must_use]
+    pub fn meta(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.to_owned(), value.into());
+        self
+    }
+}

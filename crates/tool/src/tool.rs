@@ -1,0 +1,73 @@
+//! The trait a tool implements, and its erased twin.
+
+use std::borrow::Cow;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Call, Output, ToolError, decode};
+
+/// A tool. Built once with the parts of the world it needs, run many times with the conversation it is called from.
+pub trait Tool: Send + Sync + 'static {
+    /// What the model calls it.
+    const NAME: &'static str;
+    /// Arguments. Field docs become the schema the model reads.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// The prose the model reads. Keep it in a `.md` file beside the tool.
+    fn description(&self) -> Cow<'static, str>;
+    /// Whether this model should be offered the tool. (Some models patch better than they edit.)
+    fn suits(&self, _model: &str) -> bool {
+        true
+    }
+    /// Does the work. Dropping the future must stop it.
+    fn run(&self, input: Self::Input, call: &Call) -> impl Future<Output = Result<Output, ToolError>> + Send;
+}
+
+/// A [`Tool`] with its types erased. Tools of other programs implement this directly.
+pub trait AnyTool: Send + Sync {
+    /// What the model is told about it.
+    fn spec(&self) -> Spec;
+    /// Whether this model should be offered the tool.
+    fn suits(&self, _model: &str) -> bool {
+        true
+    }
+    /// Does the work. Dropping the future must stop it.
+    fn run<'a>(&'a self, input: Value, call: &'a Call) -> BoxFuture<'a, Result<Output, ToolError>>;
+}
+
+/// What a model is told about a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// What the model calls it.
+    pub name: String,
+    /// The prose it reads.
+    pub description: String,
+    /// A JSON Schema (draft 2020-12) of the arguments, an object, without definitions apart.
+    pub parameters: Value,
+}
+
+/// A [`Tool`] as an [`AnyTool`].
+pub(crate) struct Erased<T>(pub(crate) T);
+
+impl<T: Tool> AnyTool for Erased<T> {
+    fn spec(&self) -> Spec {
+        Spec {
+            name: T::NAME.to_owned(),
+            description: self.0.description().trim().to_owned(),
+            parameters: decode::schema::<T::Input>(),
+        }
+    }
+
+    fn suits(&self, model: &str) -> bool {
+        self.0.suits(model)
+    }
+
+    fn run<'a>(&'a self, input: Value, call: &'a Call) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move {
+            let input = decode::decode(T::NAME, input)?;
+            self.0.run(input, call).await
+        })
+    }
+}

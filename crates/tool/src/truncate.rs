@@ -1,0 +1,1 @@
+//! Deciding how to cut a long output. Pure.
