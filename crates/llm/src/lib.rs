@@ -8,22 +8,32 @@
 //!
 //! **Never here:** sessions, tools that run, permission, retries. A retry needs to know what a turn is.
 
+mod answer;
 mod chunk;
 pub mod dialect;
 mod error;
+mod failure;
+mod http;
 mod player;
+mod playlist;
 mod record;
 mod request;
 mod script;
+mod secret;
+mod sse;
 
 use futures::stream::BoxStream;
 
+pub use answer::{Answer, Beat, FailKind, Failing, Step};
 pub use chunk::{Chunk, Finish, Item, Usage};
 pub use error::LlmError;
-pub use player::{Answer, Beat, Replay, Script};
+pub use http::SetupError;
+pub use player::{Replay, Script};
+pub use playlist::Playlist;
 pub use record::Recorder;
 pub use request::{AssistantPart, Content, Message, Request, ToolChoice, ToolResult, ToolSpec};
-pub use script::{ScriptError, read_recording, read_scenario};
+pub use script::{MAX_BYTES, ScriptError, parse_recording, parse_scenario, read_recording, read_scenario};
+pub use secret::Secret;
 
 /// Somebody who answers requests.
 pub trait Provider: Send + Sync {

@@ -26,8 +26,15 @@ pub struct Request {
     pub top_p: Option<f64>,
     /// Names the conversation, for vendors that keep a cache for each.
     pub session: Option<String>,
-    /// Further fields of the body, laid over what the dialect wrote.
+    /// Further fields of the body, laid over what the dialect wrote. `null` leaves a field out.
     pub extra: Map<String, Value>,
+}
+
+impl Request {
+    /// How many answers of the model the conversation holds.
+    pub fn answers(&self) -> usize {
+        self.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count()
+    }
 }
 
 /// One turn of a conversation.

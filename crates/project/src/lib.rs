@@ -1,1 +1,27 @@
+//! The code being worked on: its files and the processes that work on it. Every door wants a
+//! [`Grant`](haft_permission::Grant).
 //!
+//! [`Place`] finds the project around a folder. [`Files::locate`] says where a name truly leads, with all links followed. A tool asks for leave to that path, and
+//! the doors of [`Files`] then open exactly that path without following a link: one that somebody put there
+//! meanwhile makes the door fail. [`Processes`] runs a command line in a process group of its own that ends when
+//! its handle does.
+//!
+//! **Never here:** what a tool shows, which permission a path needs, diffs. Unix only for now.
+
+mod door;
+mod error;
+mod files;
+mod group;
+mod place;
+mod process;
+mod shell;
+mod target;
+mod write;
+
+pub use error::FilesError;
+pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
+pub use place::Place;
+pub use process::{Command, End, LINGER, ProcessError, Processes, Running};
+pub use shell::pick_shell;
+pub use target::{Found, Target};
+pub use write::IfExists;

@@ -111,9 +111,9 @@ fn problems(schema: &Value, input: &Value) -> Vec<String> {
             ValidationErrorKind::Type { kind } => {
                 let wanted = format!("{kind:?}").to_lowercase();
                 let wanted = wanted_type(schema, error.instance_path().as_str()).unwrap_or(wanted);
-                format!("{} must be {}, not {}", name("the whole"), article(&wanted), quote(error.instance()))
+                format!("{} must be {}, not {}", name("the arguments"), article(&wanted), quote(error.instance()))
             }
-            _ => format!("{}: {}", name("the whole"), error.to_string().chars().take(300).collect::<String>()),
+            _ => format!("{}: {}", name("the arguments"), error.to_string().chars().take(300).collect::<String>()),
         });
     }
     found
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_schema_says_no_more_than_it_must() {
-        expect![[r#"{"type":"object","properties":{"filePath":{"description":"The file to read.","type":"string"},"offset":{"description":"First line, counted from 1.","type":"integer","minimum":0},"edits":{"description":"Edits in order.","type":"array","items":{"type":"object","properties":{"old":{"description":"What to look for.","type":"string"}},"required":["old"]}},"all":{"description":"Whether to do all.","type":"boolean"}},"required":["filePath"]}"#]]
+        expect![[r#"{"type":"object","properties":{"filePath":{"type":"string","description":"The file to read."},"offset":{"type":"integer","description":"First line, counted from 1.","minimum":0},"edits":{"type":"array","items":{"type":"object","properties":{"old":{"description":"What to look for.","type":"string"}},"required":["old"]},"description":"Edits in order."},"all":{"type":"boolean","description":"Whether to do all."}},"required":["filePath"]}"#]]
             .assert_eq(&schema::<Input>().to_string());
     }
 
@@ -265,23 +265,62 @@ mod tests {
 
     #[test]
     fn every_problem_is_listed_with_its_place() {
-        check(json!({"offset": "three", "edits": [{"new": 1}, 2]}), expect![[r#""#]]);
+        check(
+            json!({"offset": "three", "edits": [{"new": 1}, 2]}),
+            expect![[r#"
+            bad arguments for read:
+            - filePath is missing: The file to read.
+            - offset must be an integer, not "three"
+            - edits.0.old is missing: What to look for.
+            - edits.1 must be an object, not 2
+            Correct them and call again."#]],
+        );
     }
 
     #[test]
     fn a_number_out_of_range_is_a_problem() {
-        check(json!({"filePath": "a", "offset": -1}), expect![[r#""#]]);
-        check(json!({"filePath": "a", "offset": 1.5}), expect![[r#""#]]);
+        check(
+            json!({"filePath": "a", "offset": -1}),
+            expect![[r#"
+            bad arguments for read:
+            - offset: -1 is less than the minimum of 0
+            Correct them and call again."#]],
+        );
+        check(
+            json!({"filePath": "a", "offset": 1.5}),
+            expect![[r#"
+            bad arguments for read:
+            - offset must be an integer, not 1.5
+            Correct them and call again."#]],
+        );
     }
 
     #[test]
     fn something_that_is_no_object_is_a_problem() {
-        check(json!([1]), expect![[r#""#]]);
-        check(json!("just a string"), expect![[r#""#]]);
+        check(
+            json!([1]),
+            expect![[r#"
+            bad arguments for read:
+            - the arguments must be an object, not [1]
+            Correct them and call again."#]],
+        );
+        check(
+            json!("just a string"),
+            expect![[r#"
+            bad arguments for read:
+            - the arguments must be an object, not "just a string"
+            Correct them and call again."#]],
+        );
     }
 
     #[test]
     fn long_values_are_quoted_in_part() {
-        check(json!({"filePath": "a", "all": "x".repeat(500)}), expect![[r#""#]]);
+        check(
+            json!({"filePath": "a", "all": "x".repeat(500)}),
+            expect![[r#"
+            bad arguments for read:
+            - all must be a boolean, not "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+            Correct them and call again."#]],
+        );
     }
 }

@@ -34,13 +34,16 @@
 mod call;
 mod decode;
 mod error;
+mod keep;
 mod output;
 mod registry;
 mod tool;
 pub mod truncate;
+pub mod workbench;
 
 pub use call::{Call, CallId, Host};
 pub use error::{TellModel, ToolError};
+pub use keep::{Kept, MAX_KEPT};
 pub use output::{Attachment, Output};
 pub use registry::{INVALID, Registry, parse_arguments};
 pub use tool::{AnyTool, Spec, Tool};

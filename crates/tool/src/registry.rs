@@ -7,7 +7,7 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use crate::tool::Erased;
-use crate::{AnyTool, Call, Output, Spec, Tool, ToolError};
+use crate::{AnyTool, Call, Output, Spec, Tool, ToolError, keep};
 
 /// The name under which a call is kept that could not be matched to a tool or whose arguments were no JSON.
 pub const INVALID: &str = "invalid";
@@ -68,7 +68,7 @@ impl Registry {
         }
     }
 
-    /// Runs the tool called `name` with the arguments `input`.
+    /// Runs the tool called `name` with the arguments `input`, and cuts its output to size.
     ///
     /// # Errors
     ///
@@ -85,6 +85,10 @@ impl Registry {
         );
         let started = std::time::Instant::now();
         let result = tool.run(input, call).instrument(span.clone()).await;
+        let result = match result {
+            Ok(output) => Ok(keep::cut_to_size(output, call).await),
+            Err(error) => Err(error),
+        };
         let failed = result.as_ref().err().map(ToolError::kind);
         span.in_scope(|| tracing::info!(ms = started.elapsed().as_millis() as u64, failed, "tool ended"));
         result

@@ -1,0 +1,239 @@
+//! An HTTP server that speaks chat completions and plays [`Answer`]s.
+//!
+//! It is quick, because what others add is measured against it: an answer without waits leaves in one write, with
+//! its head.
+
+mod answer;
+mod log;
+mod socket;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use futures::{StreamExt, stream};
+use haft_llm::{Answer, Playlist};
+use http_body_util::{BodyExt, Either, Empty, Full, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::CONTENT_TYPE;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use answer::{Head, Piece, Shape};
+use log::Log;
+pub use log::Received;
+use socket::Socket;
+
+/// Largest request that is read, in bytes.
+pub const MAX_REQUEST: usize = 64 * 1024 * 1024;
+
+/// Most requests that are answered and kept. What is measured in a longer run is worth a second server.
+pub const MAX_REQUESTS: usize = 100_000;
+
+/// The server. It stops when it is dropped, and open connections with it.
+#[derive(Debug)]
+pub struct ModelServer {
+    address: SocketAddr,
+    log: Arc<Log>,
+    serving: JoinHandle<()>,
+}
+
+enum Plan {
+    Play(Playlist),
+    Canned { status: StatusCode, content_type: String, body: Bytes },
+}
+
+impl ModelServer {
+    /// Plays `answers` at a free port of this machine. [`Playlist`] says which one a request gets.
+    ///
+    /// # Panics
+    ///
+    /// When no port can be opened.
+    pub async fn start(answers: Vec<Answer>) -> Self {
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), answers).await.expect("a free port on 127.0.0.1")
+    }
+
+    /// Plays `answers` at `address`.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened at.
+    pub async fn start_at(address: SocketAddr, answers: Vec<Answer>) -> std::io::Result<Self> {
+        Self::serve(address, Plan::Play(Playlist::new(answers))).await
+    }
+
+    /// Answers every request with the same bytes.
+    ///
+    /// # Panics
+    ///
+    /// When no port can be opened, or `status` is none.
+    pub async fn canned(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
+        let status = StatusCode::from_u16(status).expect("an HTTP status");
+        let plan = Plan::Canned { status, content_type: content_type.to_owned(), body: body.into() };
+        Self::serve(SocketAddr::from(([127, 0, 0, 1], 0)), plan).await.expect("a free port on 127.0.0.1")
+    }
+
+    async fn serve(address: SocketAddr, plan: Plan) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let log = Arc::new(Log::default());
+        let serving = tokio::spawn(accept(listener, Arc::new(plan), Arc::clone(&log)));
+        Ok(Self { address, log, serving })
+    }
+
+    /// The base address, which ends in `/v1`.
+    pub fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The requests so far, in the order in which they were whole.
+    pub fn requests(&self) -> Vec<Received> {
+        self.log.all()
+    }
+
+    /// Waits until there are `count` requests, and hands out all there are.
+    pub async fn wait_for_requests(&self, count: usize) -> Vec<Received> {
+        self.log.wait(count).await;
+        self.log.all()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, plan: Arc<Plan>, log: Arc<Log>) {
+    // The set owns the connections: they end with this task.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Ok((socket, _)) = listener.accept() => {
+                connections.spawn(connection(socket, Arc::clone(&plan), Arc::clone(&log)));
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn connection(socket: TcpStream, plan: Arc<Plan>, log: Arc<Log>) {
+    // Without this, a small last piece may wait for an acknowledgement.
+    let _ = socket.set_nodelay(true);
+    let socket = Socket::new(socket, Arc::clone(&log));
+    let current = socket.current();
+    let service = service_fn(|request| {
+        let (plan, log, current) = (&plan, &log, &current);
+        async move {
+            let (head, body) = request.into_parts();
+            let body = match Limited::new(body, MAX_REQUEST).collect().await {
+                Ok(body) => body.to_bytes(),
+                Err(_) => return Ok(refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request is larger than 64 MiB")),
+            };
+            let Some(number) = log.add(&head, body.clone(), Instant::now()) else {
+                return Ok(refuse(StatusCode::SERVICE_UNAVAILABLE, "100,000 requests are enough for one server"));
+            };
+            current.set(number);
+            answer(plan, &head.method, head.uri.path(), &body).await
+        }
+    });
+    // Errors are connections that were dropped, by either side.
+    let _ = http1::Builder::new().serve_connection(socket, service).await;
+}
+
+type Streamed = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Dropped>>>;
+type Body = Either<Either<Full<Bytes>, Empty<Bytes>>, Streamed>;
+
+/// The scenario wants the connection dropped.
+#[derive(Debug)]
+struct Dropped;
+
+impl std::fmt::Display for Dropped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the scenario drops the connection here")
+    }
+}
+
+impl std::error::Error for Dropped {}
+
+async fn answer(plan: &Plan, method: &Method, path: &str, body: &[u8]) -> Result<Response<Body>, Dropped> {
+    let list = match plan {
+        Plan::Canned { status, content_type, body } => return Ok(whole(*status, content_type, body.clone())),
+        Plan::Play(list) => list,
+    };
+    if method != Method::POST || !path.ends_with("/chat/completions") {
+        return Ok(refuse(StatusCode::NOT_FOUND, "only POST …/chat/completions is served"));
+    }
+    let Some(asked) = answer::Asked::read(body) else {
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the body is no chat completion request"));
+    };
+    let answered = asked.answers();
+    let Some(answer) = list.play(answered) else {
+        let message = format!("the scenario has {} answers, and answer {} is asked for", list.places(), answered + 1);
+        return Ok(refuse(StatusCode::BAD_REQUEST, &message));
+    };
+    let Shape { before, head, pieces } = Shape::of(answer, &asked.model);
+    for wait in before {
+        tokio::time::sleep(wait).await;
+    }
+    match head {
+        Head::Drop => Err(Dropped),
+        Head::Fail { status, after_ms, body } => {
+            let mut response = whole(status, "application/json", body.into());
+            if let Some(after) = after_ms {
+                response.headers_mut().insert("retry-after-ms", after.into());
+            }
+            Ok(response)
+        }
+        Head::Page => Ok(whole(StatusCode::OK, "text/html", "<!doctype html><title>Not a model</title>".into())),
+        Head::Stream => Ok(stream_of(pieces)),
+    }
+}
+
+/// An answer without waits is one piece with a known length; hyper sends it with its head.
+fn stream_of(mut pieces: Vec<Piece>) -> Response<Body> {
+    const KIND: &str = "text/event-stream";
+    if let [Piece::Bytes(_)] = pieces[..]
+        && let Some(Piece::Bytes(bytes)) = pieces.pop()
+    {
+        return whole(StatusCode::OK, KIND, bytes);
+    }
+    let frames = stream::iter(pieces).then(async |piece| match piece {
+        Piece::Bytes(bytes) => Some(Ok(Frame::data(bytes))),
+        Piece::Wait(time) => {
+            tokio::time::sleep(time).await;
+            None
+        }
+        Piece::Drop => {
+            // What was said before leaves first: hyper sends when there is nothing more at the moment.
+            tokio::task::yield_now().await;
+            Some(Err(Dropped))
+        }
+        Piece::Hang => std::future::pending().await,
+    });
+    let body = StreamBody::new(frames.filter_map(std::future::ready).boxed());
+    response(StatusCode::OK, KIND, Either::Right(body))
+}
+
+fn refuse(status: StatusCode, message: &str) -> Response<Body> {
+    whole(status, "application/json", answer::error(message, "invalid_request_error", None).into())
+}
+
+fn whole(status: StatusCode, content_type: &str, body: Bytes) -> Response<Body> {
+    response(status, content_type, Either::Left(Either::Left(Full::new(body))))
+}
+
+fn response(status: StatusCode, content_type: &str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    if let Ok(kind) = content_type.parse() {
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    response
+}

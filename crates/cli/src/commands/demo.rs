@@ -1,0 +1,103 @@
+//! `haft demo`: the whole loop on a scratch project, with a bundled recording in the model's place.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use haft_config::Config;
+use haft_llm::{Replay, parse_recording};
+use haft_permission::{Action, Answerer, Rule};
+use haft_project::Place;
+use haft_protocol::ModelRef;
+use haft_session::{Cost, Limits, Model, Prompt};
+use haft_store::Journal;
+
+use crate::args::{Demo, Format};
+use crate::commands::run::play;
+use crate::folders::Folders;
+use crate::render;
+use crate::report::Exit;
+use crate::watch::Watch;
+use crate::wire::Ground;
+
+/// The scratch project: a script with a mistake, and a test that finds it.
+const PROJECT: [(&str, &str); 3] = [
+    ("README.md", include_str!("../demo/project/README.md")),
+    ("leap.sh", include_str!("../demo/project/leap.sh")),
+    ("test.sh", include_str!("../demo/project/test.sh")),
+];
+/// What a model once said to this prompt, and nothing else.
+const RECORDING: &str = include_str!("../demo/recording.jsonl");
+const PROMPT: &str = "The test fails. Find out why, fix it and prove it.";
+/// The commands the recording runs. The demo allows these and no others.
+const COMMANDS: [&str; 1] = ["sh test.sh"];
+
+pub(crate) async fn run(args: Demo) -> Result<Exit> {
+    let root = scratch(args.dir.as_deref())?;
+    let project = root.join("project");
+    let at = project.display();
+    render::say(&format!(
+        "A scratch project with a failing test is in {at}.\n\
+         haft now works on it for real: reading, editing, running, each call through the gate.\n\
+         Only the model's words are played, from a recording inside this binary.\n\n\
+         haft run \"{PROMPT}\"",
+    ))?;
+    let outcome = play_on(&root, &project, args.fast).await?;
+    if outcome != Exit::Done {
+        return Ok(outcome);
+    }
+    render::say(&format!(
+        "\nWhat happened is stored: HAFT_DB={} haft session show\n\
+         Look at the result:      cd {at} && cat leap.sh && sh test.sh\n\
+         With a model of your own: set OPENAI_API_KEY and run `haft run --model openai/MODEL \"…\"` in a project,\n\
+         or name any OpenAI-compatible server in opencode.json (see the README).",
+        root.join("haft.db").display(),
+    ))?;
+    Ok(Exit::Done)
+}
+
+async fn play_on(root: &Path, project: &Path, fast: bool) -> Result<Exit> {
+    let mut folders = Folders::find()?;
+    folders.data = root.to_path_buf();
+    // The user's own settings are theirs; the demo shows the same to everybody.
+    let ground = Ground { folders, place: Place::find(project)?, config: Config::default() };
+    let mut replay = Replay::new("the demo's recording", parse_recording("the demo's recording", RECORDING)?);
+    if !fast {
+        replay = replay.paced(1.0);
+    }
+    let model = Model {
+        reference: ModelRef { provider_id: "demo".to_owned(), model_id: "recording".to_owned() },
+        api_id: "recording".to_owned(),
+        provider: Arc::new(replay),
+        limits: Limits::default(),
+        cost: None::<Cost>,
+        extra: serde_json::Map::new(),
+    };
+    let journal = Journal::open(&root.join("haft.db")).await?;
+    let rules: Vec<Rule> = COMMANDS.iter().map(|command| Rule::new("bash", command, Action::Allow)).collect();
+    let setup = ground.setup(journal.clone(), model, Answerer::Nobody, &rules)?;
+    let watch = Watch { format: Format::Default, thinking: true, before: None };
+    let outcome = play(setup, None, Some("Demo".to_owned()), Prompt::text(PROMPT), watch).await;
+    journal.close().await?;
+    outcome
+}
+
+/// Makes the scratch project in `dir` (which must not exist), or in a new folder of the temporary one.
+fn scratch(dir: Option<&Path>) -> Result<PathBuf> {
+    let root = match dir {
+        Some(dir) => std::path::absolute(dir)?,
+        None => {
+            let now = haft_protocol::Clock::system().now_ms();
+            std::env::temp_dir().join(format!("haft-demo-{}-{}", now % 1_000_000_000, std::process::id()))
+        }
+    };
+    let project = root.join("project");
+    let told = || format!("cannot make the scratch project {}; choose another place with --dir", root.display());
+    // Fails where something is already, so that nothing of the user's is written over.
+    std::fs::create_dir(&root).with_context(told)?;
+    std::fs::create_dir(&project).with_context(told)?;
+    for (name, text) in PROJECT {
+        std::fs::write(project.join(name), text).with_context(told)?;
+    }
+    Ok(root)
+}

@@ -1,0 +1,133 @@
+//! `haft session`: looking at what was said and done.
+
+use anyhow::{Context, Result};
+use haft_protocol::{History, Id, Message, PartKind, Session as Record, SessionId};
+use haft_store::{Filter, Journal};
+use serde_json::{Value, json};
+
+use crate::args::Session;
+use crate::render::{self, Paint, clean};
+use crate::report::{Exit, Usage};
+use crate::wire::{Ground, journal};
+
+pub(crate) async fn run(command: Session) -> Result<Exit> {
+    match command {
+        Session::List { all, max_count, json, dir } => {
+            let ground = Ground::at(dir.as_deref())?;
+            let directory = (!all).then(|| ground.place.directory.display().to_string());
+            let filter = Filter { directory, roots: true, limit: max_count };
+            let sessions = journal(&ground.folders).await?.sessions(&filter).await?;
+            list(&sessions, all, json)
+        }
+        Session::Show { id, json } => {
+            let ground = Ground::at(None)?;
+            let journal = journal(&ground.folders).await?;
+            let record = find(id.as_deref(), &ground, &journal).await?;
+            let history = journal.history(&record.id).await?;
+            show(&record, &history, json)
+        }
+    }
+}
+
+async fn find(id: Option<&str>, ground: &Ground, journal: &Journal) -> Result<Record> {
+    match id {
+        Some(id) => {
+            let id = SessionId::parse(id).map_err(|error| Usage(error.to_string()))?;
+            let record = journal.session(&id).await?;
+            Ok(record.ok_or(haft_session::SessionError::Unknown(id))?)
+        }
+        None => {
+            let directory = Some(ground.place.directory.display().to_string());
+            let newest = journal.sessions(&Filter { directory, roots: true, limit: 1 }).await?;
+            newest.into_iter().next().context("there is no session of this folder yet; `haft run` makes one")
+        }
+    }
+}
+
+fn list(sessions: &[Record], all: bool, json: bool) -> Result<Exit> {
+    if json {
+        let rows: Vec<Value> = sessions
+            .iter()
+            .map(|session| {
+                json!({
+                    "id": session.id.as_str(),
+                    "title": session.title,
+                    "updated": session.time.updated,
+                    "created": session.time.created,
+                    "projectId": session.project_id,
+                    "directory": session.directory,
+                })
+            })
+            .collect();
+        render::say(&Value::from(rows).to_string())?;
+        return Ok(Exit::Done);
+    }
+    if sessions.is_empty() {
+        let wider = if all { "" } else { "; --all shows those of other folders" };
+        render::complain(&format!("no sessions yet{wider}"));
+    }
+    for session in sessions {
+        let place = if all { format!("  {}", session.directory) } else { String::new() };
+        let line = format!("{}  {}  {}{place}", session.id, ago(session.time.updated), session.title);
+        render::say(&clean(&line))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// How long ago `ms` (Unix milliseconds) is, in eight columns.
+fn ago(ms: u64) -> String {
+    let now = haft_protocol::Clock::system().now_ms();
+    let seconds = now.saturating_sub(ms) / 1000;
+    let text = match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    };
+    format!("{text:>8}")
+}
+
+fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
+    if json {
+        let messages: Vec<Value> =
+            history.messages().iter().map(|turned| json!({ "info": turned.info, "parts": turned.parts })).collect();
+        render::say(&json!({ "info": record, "messages": messages }).to_string())?;
+        return Ok(Exit::Done);
+    }
+    let paint = Paint::new(std::io::IsTerminal::is_terminal(&std::io::stdout()));
+    render::say(&paint.bold(&clean(&record.title)))?;
+    render::say(&paint.dim(&format!("{} in {}", record.id, record.directory)))?;
+    for turned in history.messages() {
+        let who = match &turned.info {
+            Message::User(_) => "You".to_owned(),
+            Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
+        };
+        render::say(&format!("\n{}", paint.bold(&who)))?;
+        for part in &turned.parts {
+            match &part.kind {
+                PartKind::Text { text, synthetic: false, .. } if !text.is_empty() => render::say(&clean(text))?,
+                PartKind::Reasoning { text, .. } if !text.is_empty() => render::say(&paint.dim(&clean(text)))?,
+                PartKind::File { filename, url, .. } => {
+                    let name = filename.as_deref().unwrap_or(url);
+                    render::say(&paint.dim(&format!("[{}]", clean(name))))?;
+                }
+                PartKind::Tool { tool, state, .. } => {
+                    for line in render::tool_lines(tool, state, paint) {
+                        render::say(&line)?;
+                    }
+                }
+                PartKind::Text { .. }
+                | PartKind::Reasoning { .. }
+                | PartKind::Vendor { .. }
+                | PartKind::StepStart {}
+                | PartKind::StepFinish { .. } => {}
+            }
+        }
+        if let Message::Assistant(answer) = &turned.info
+            && let Some(failure) = &answer.error
+        {
+            render::say(&paint.red(&format!("[{}]", clean(failure.message()))))?;
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,265 @@
+//! `haft tool`: the tools themselves, without a model.
+
+use anyhow::{Context, Result};
+use haft_permission::{Answerer, Gate};
+use haft_protocol::{Event, Object};
+use haft_session::{Answered, Workbench, hidden};
+use haft_tool::{Attachment, Output, Spec, ToolError};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::{ModelArg, Tool};
+use crate::report::{Exit, Usage};
+use crate::watch::interrupted;
+use crate::wire::Ground;
+use crate::{ask, render};
+
+/// Longest line of `--jsonl`, in bytes.
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+
+pub(crate) async fn run(command: Tool) -> Result<Exit> {
+    match command {
+        Tool::List { json, model, dir } => list(&offered(&Ground::at(dir.as_deref())?, &model), json),
+        Tool::Show { name, json } => show(&Ground::at(None)?, &name, json),
+        Tool::Definitions { model, dir } => definitions(&offered(&Ground::at(dir.as_deref())?, &model)),
+        Tool::Call { jsonl: true, auto, dir, .. } => call_lines(&Ground::at(dir.as_deref())?, auto).await,
+        Tool::Call { name, args, json, auto, dir, .. } => {
+            let arguments = match args.as_deref() {
+                Some("-") => {
+                    let mut text = String::new();
+                    tokio::io::stdin().take(MAX_LINE).read_to_string(&mut text).await.context("cannot read standard input")?;
+                    text
+                }
+                Some(text) => text.to_owned(),
+                None => String::new(),
+            };
+            call(&Ground::at(dir.as_deref())?, &name.unwrap_or_default(), &arguments, json, auto).await
+        }
+    }
+}
+
+/// What the agent would be offered here.
+fn offered(ground: &Ground, model: &ModelArg) -> Vec<Spec> {
+    let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
+    let id = named.split_once('/').map_or(named, |(_, id)| id);
+    let rules = ground.rules(&haft_session::build());
+    ground.registry().specs(id).into_iter().filter(|spec| !hidden(&spec.name, &rules)).collect()
+}
+
+fn list(specs: &[Spec], json: bool) -> Result<Exit> {
+    if json {
+        let all: Vec<Value> = specs.iter().map(described).collect();
+        render::say(&Value::from(all).to_string())?;
+        return Ok(Exit::Done);
+    }
+    let width = specs.iter().map(|spec| spec.name.len()).max().unwrap_or_default();
+    for spec in specs {
+        let first = spec.description.lines().next().unwrap_or_default();
+        render::say(&format!("{:width$}  {first}", spec.name))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn described(spec: &Spec) -> Value {
+    json!({ "name": spec.name, "description": spec.description, "parameters": spec.parameters })
+}
+
+fn show(ground: &Ground, name: &str, json: bool) -> Result<Exit> {
+    let registry = ground.registry();
+    let spec = registry.find(name).map_err(Usage)?;
+    let spec = registry.spec(spec).context("the tool vanished")?;
+    let text = match json {
+        true => described(&spec).to_string(),
+        false => format!("{}\n\n{}\n\n{:#}", spec.name, spec.description, spec.parameters),
+    };
+    render::say(&text)?;
+    Ok(Exit::Done)
+}
+
+fn definitions(specs: &[Spec]) -> Result<Exit> {
+    let sent: Vec<haft_llm::ToolSpec> = specs
+        .iter()
+        .map(|spec| haft_llm::ToolSpec {
+            name: spec.name.clone(),
+            description: spec.description.clone(),
+            parameters: spec.parameters.clone(),
+        })
+        .collect();
+    let tools = haft_llm::dialect::chat::tools(&sent);
+    let size = |value: &Value| value.to_string().len();
+    let mut per_tool = Object::new();
+    for (spec, tool) in specs.iter().zip(tools.as_array().into_iter().flatten()) {
+        per_tool.insert(spec.name.clone(), json!({ "bytes": size(tool), "tokens": tokens(size(tool)) }));
+    }
+    let bytes = size(&tools);
+    render::say(&json!({ "tools": tools, "bytes": bytes, "tokens": tokens(bytes), "per_tool": per_tool }).to_string())?;
+    Ok(Exit::Done)
+}
+
+/// The usual estimate, 3.6 bytes for a token, rounded up.
+fn tokens(bytes: usize) -> usize {
+    (bytes * 10).div_ceil(36)
+}
+
+/// Runs one tool.
+async fn call(ground: &Ground, name: &str, arguments: &str, json: bool, auto: bool) -> Result<Exit> {
+    let answerer = match (auto, ask::somebody_is_there()) {
+        (true, _) => Answerer::Yes,
+        (false, true) => Answerer::Person,
+        (false, false) => Answerer::Nobody,
+    };
+    let (mut bench, gate, asked) = ground.workbench(answerer)?;
+    let cancel = CancellationToken::new();
+    let questions = tokio::spawn(questions(asked, gate, cancel.clone()));
+    let answered = stoppable(&mut bench, name, arguments, &cancel).await?;
+    questions.abort();
+    let exit = if cancel.is_cancelled() { Exit::Interrupted } else { exit(&answered.result) };
+    match (json, answered.result) {
+        (true, result) => render::say(&line(result).to_string())?,
+        (false, Ok(output)) => render::say(output.text.trim_end_matches('\n'))?,
+        (false, Err(error)) => render::complain(&format!("error: {error}")),
+    }
+    Ok(exit)
+}
+
+fn exit(result: &Result<Output, ToolError>) -> Exit {
+    match result {
+        Ok(_) => Exit::Done,
+        Err(ToolError::BadInput(_)) => Exit::Usage,
+        Err(ToolError::Denied(_)) => Exit::Denied,
+        Err(ToolError::Cancelled) => Exit::Interrupted,
+        Err(ToolError::Failed(_)) => Exit::Failed,
+    }
+}
+
+/// Answers each line of standard input with a line.
+async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
+    let answerer = if auto { Answerer::Yes } else { Answerer::Nobody };
+    let (mut bench, _gate, _asked) = ground.workbench(answerer)?;
+    let cancel = CancellationToken::new();
+    let mut input = BufReader::new(tokio::io::stdin());
+    loop {
+        let mut raw = Vec::new();
+        // One more than allowed tells a line that is too long from one that just fits.
+        let read = (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut raw).await.context("cannot read standard input")?;
+        if read == 0 {
+            return Ok(Exit::Done);
+        }
+        if raw.len() as u64 > MAX_LINE {
+            skip_line(&mut input).await?;
+            raw.clear();
+            say_result(Err(ToolError::BadInput("the line is longer than 16 MiB".to_owned())))?;
+            continue;
+        }
+        if raw.trim_ascii().is_empty() {
+            continue;
+        }
+        let result = match parse(&raw) {
+            Ok((name, arguments)) => stoppable(&mut bench, &name, &arguments, &cancel).await?.result,
+            Err(why) => Err(ToolError::BadInput(why)),
+        };
+        say_result(result)?;
+        if cancel.is_cancelled() {
+            return Ok(Exit::Interrupted);
+        }
+    }
+}
+
+fn say_result(result: Result<Output, ToolError>) -> Result<()> {
+    render::say(&line(result).to_string()).context("cannot write to standard output")
+}
+
+async fn skip_line(input: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<()> {
+    loop {
+        let buffer = input.fill_buf().await.context("cannot read standard input")?;
+        let (used, ended) = match buffer.iter().position(|&byte| byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        input.consume(used);
+        if ended {
+            return Ok(());
+        }
+    }
+}
+
+/// The tool and the arguments text of a line.
+fn parse(raw: &[u8]) -> Result<(String, String), String> {
+    const FORM: &str = r#"a line must be {"tool": "NAME", "args": {…}}"#;
+    let line: Value = serde_json::from_slice(raw).map_err(|error| format!("{FORM}; this one is no JSON: {error}"))?;
+    let name = line.get("tool").and_then(Value::as_str).ok_or_else(|| format!("{FORM}; this one names no tool"))?;
+    let arguments = line.get("args").map_or_else(String::new, Value::to_string);
+    Ok((name.to_owned(), arguments))
+}
+
+/// Runs a call that Ctrl-C stops.
+async fn stoppable(bench: &mut Workbench, name: &str, arguments: &str, cancel: &CancellationToken) -> Result<Answered> {
+    let mut call = std::pin::pin!(bench.call(name, arguments, cancel.clone()));
+    let mut signals = std::pin::pin!(interrupted()?);
+    loop {
+        tokio::select! {
+            answered = &mut call => return Ok(answered),
+            () = &mut signals, if !cancel.is_cancelled() => cancel.cancel(),
+        }
+    }
+}
+
+/// Puts each question to the person at the terminal.
+async fn questions(mut asked: mpsc::UnboundedReceiver<Event>, gate: Gate, stop: CancellationToken) {
+    while let Some(event) = asked.recv().await {
+        if let Event::PermissionAsked(ask) = event {
+            ask::answer(&ask, &gate, &stop).await;
+        }
+    }
+}
+
+/// A result as a line.
+fn line(result: Result<Output, ToolError>) -> Value {
+    match result {
+        Ok(Output { title, text, metadata, attachments }) => {
+            let attachments: Vec<Value> = attachments.iter().map(attachment).collect();
+            json!({ "title": title, "output": text, "metadata": metadata, "attachments": attachments, "error": null })
+        }
+        Err(error) => json!({
+            "title": "",
+            "output": "",
+            "metadata": {},
+            "attachments": [],
+            "error": { "kind": error.kind(), "message": error.to_string() },
+        }),
+    }
+}
+
+fn attachment(file: &Attachment) -> Value {
+    let mut value = json!({ "type": "file", "mime": file.mime, "url": file.url });
+    if let Some(name) = &file.filename {
+        value["filename"] = name.as_str().into();
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_3_6_bytes_rounded_up() {
+        let row = |bytes: usize, want: usize| assert_eq!(tokens(bytes), want, "{bytes}");
+        row(0, 0);
+        row(1, 1);
+        row(36, 10);
+        row(37, 11);
+    }
+
+    #[test]
+    fn a_malformed_line_says_what_a_line_is() {
+        let row = |raw: &str, want: &str| assert!(parse(raw.as_bytes()).unwrap_err().ends_with(want), "{raw}");
+        row("{}", "names no tool");
+        row("[1]", "names no tool");
+        row("{\"tool\": 5}", "names no tool");
+        row("nonsense", "expected ident at line 1 column 2");
+        assert_eq!(parse(br#"{"tool":"read"}"#).unwrap(), ("read".to_owned(), String::new()));
+    }
+}

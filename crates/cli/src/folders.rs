@@ -1,0 +1,57 @@
+//! Where haft keeps what: the XDG folders.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The folders of this user.
+#[derive(Debug, Clone)]
+pub(crate) struct Folders {
+    pub home: PathBuf,
+    /// The folder of configuration folders.
+    pub config_home: PathBuf,
+    /// Sessions and kept outputs.
+    pub data: PathBuf,
+    /// Logs.
+    pub state: PathBuf,
+}
+
+impl Folders {
+    /// From the environment.
+    pub(crate) fn find() -> Result<Self> {
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let home = home.context("HOME is not set to a folder; set it and try again")?;
+        let xdg = |name: &str, below: &str| match std::env::var_os(name).map(PathBuf::from) {
+            Some(folder) if folder.is_absolute() => folder,
+            _ => home.join(below),
+        };
+        Ok(Self {
+            config_home: xdg("XDG_CONFIG_HOME", ".config"),
+            data: xdg("XDG_DATA_HOME", ".local/share").join("haft"),
+            state: xdg("XDG_STATE_HOME", ".local/state").join("haft"),
+            home,
+        })
+    }
+
+    /// Where long outputs are kept.
+    pub(crate) fn outputs(&self) -> PathBuf {
+        self.data.join("output")
+    }
+
+    /// The database, or `None` where `HAFT_DB` (or `OPENCODE_DB`) says `:memory:`.
+    pub(crate) fn database(&self) -> Option<PathBuf> {
+        let named = ["HAFT_DB", "OPENCODE_DB"].iter().find_map(std::env::var_os);
+        match named.filter(|named| !named.is_empty()) {
+            Some(named) if named == ":memory:" => None,
+            Some(named) => Some(self.data.join(named)),
+            None => Some(self.data.join("haft.db")),
+        }
+    }
+}
+
+/// Makes `folder` for this user alone, if it is not there.
+pub(crate) fn make(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.with_context(|| format!("cannot make the folder {}; XDG_DATA_HOME chooses another place", folder.display()))
+}

@@ -1,0 +1,211 @@
+//! `run` for people: words as they come, a few lines for each call, what it cost at the end.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::time::Instant;
+
+use haft_protocol::{Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Tokens};
+
+use super::tool_line::lines;
+use super::{Paint, Render, clean};
+
+/// Shows a run. On a terminal everything goes to `out`; else the final answer alone does, and the rest to `err`.
+pub(crate) struct Shown<O, E> {
+    out: O,
+    err: E,
+    terminal: bool,
+    thinking: bool,
+    paint: Paint,
+    started: Instant,
+    answers: HashSet<MessageId>,
+    /// How many bytes of growing words were printed, and what they are.
+    grown: HashMap<PartId, Grown>,
+    printed: HashSet<PartId>,
+    /// The words of the latest answer, for the end where stdout is no terminal.
+    last: (Option<MessageId>, String),
+    /// Whether the cursor stands in the middle of a line.
+    midway: bool,
+    /// What the whole session had used before this run, to tell this run's share.
+    before: Option<(Tokens, f64)>,
+    session: Option<Box<Session>>,
+}
+
+#[derive(Default)]
+struct Grown {
+    printed: usize,
+    text: String,
+    thinking: bool,
+}
+
+impl<O: Write + Send, E: Write + Send> Shown<O, E> {
+    /// `terminal`: whether stdout is one. `thinking`: whether to show what the model thinks.
+    pub(crate) fn new(out: O, err: E, terminal: bool, thinking: bool, paint: Paint) -> Self {
+        Self {
+            out,
+            err,
+            terminal,
+            thinking,
+            paint,
+            started: Instant::now(),
+            answers: HashSet::new(),
+            grown: HashMap::new(),
+            printed: HashSet::new(),
+            last: (None, String::new()),
+            midway: false,
+            before: None,
+            session: None,
+        }
+    }
+
+    /// Says who is asked.
+    pub(crate) fn head(&mut self, agent: &str, model: &str) {
+        let head = self.paint.dim(&format!("> {agent} · {model}"));
+        self.aside(&format!("{head}\n"));
+    }
+
+    /// The session as it was before this run.
+    pub(crate) fn begin(&mut self, session: &Session) {
+        self.before = Some((session.tokens, session.cost));
+    }
+
+    /// Prints the final answer where it was held back, then what was used and how to go on.
+    ///
+    /// # Errors
+    ///
+    /// When nobody reads stdout any more.
+    pub(crate) fn end(&mut self, session: &SessionId) -> std::io::Result<()> {
+        self.new_line();
+        if !self.terminal && !self.last.1.is_empty() {
+            let answer = self.last.1.trim_end().to_owned();
+            writeln!(self.out, "{answer}")?;
+            self.out.flush()?;
+        }
+        let used = self.used();
+        let go_on = format!("{used}\ncontinue: haft run --session {} \"…\"", session.as_str());
+        let go_on: Vec<String> = go_on.lines().map(|line| self.paint.dim(line)).collect();
+        self.aside(&format!("\n{}\n", go_on.join("\n")));
+        Ok(())
+    }
+
+    fn used(&self) -> String {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let Some(session) = &self.session else { return format!("{seconds:.1} s") };
+        let (before, cost) = self.before.unwrap_or_default();
+        let now = &session.tokens;
+        let read = now.input.saturating_sub(before.input);
+        let cached = now.cache.read.saturating_sub(before.cache.read);
+        let written = (now.output + now.reasoning).saturating_sub(before.output + before.reasoning);
+        let mut used = format!("{read} tokens read");
+        if cached > 0 {
+            used.push_str(&format!(", {cached} from the cache"));
+        }
+        used.push_str(&format!(", {written} written"));
+        let cost = session.cost - cost;
+        if cost > 0.0 {
+            used.push_str(&format!(" · ${cost:.4}"));
+        }
+        format!("{used} · {seconds:.1} s")
+    }
+
+    fn part(&mut self, part: &Part) {
+        if !self.answers.contains(&part.message_id) {
+            return;
+        }
+        match &part.kind {
+            PartKind::Text { text, time, .. } => {
+                self.words(part, text, false, time.is_none_or(|time| time.end.is_some()));
+            }
+            PartKind::Reasoning { text, time, .. } => {
+                if self.thinking {
+                    self.words(part, text, true, time.end.is_some());
+                }
+            }
+            PartKind::Tool { tool, state, .. } => {
+                let lines = lines(tool, state, self.paint);
+                if !lines.is_empty() && self.printed.insert(part.id.clone()) {
+                    self.new_line();
+                    self.aside(&format!("{}\n", lines.join("\n")));
+                }
+            }
+            PartKind::StepStart {} => {
+                if self.last.0.as_ref() != Some(&part.message_id) {
+                    self.last = (Some(part.message_id.clone()), String::new());
+                }
+            }
+            PartKind::File { .. } | PartKind::Vendor { .. } | PartKind::StepFinish { .. } => {}
+        }
+    }
+
+    /// Prints what is new of `text`.
+    fn words(&mut self, part: &Part, text: &str, thinking: bool, ended: bool) {
+        let grown = self.grown.entry(part.id.clone()).or_default();
+        grown.thinking = thinking;
+        if grown.text.len() < text.len() {
+            text.clone_into(&mut grown.text);
+        }
+        let new = grown.text.get(grown.printed..).unwrap_or_default().to_owned();
+        grown.printed = grown.text.len();
+        self.print_words(&new, thinking);
+        if ended && self.printed.insert(part.id.clone()) {
+            self.new_line();
+            if !thinking {
+                self.last.1.push_str(text.trim_end());
+                self.last.1.push('\n');
+            }
+        }
+    }
+
+    fn print_words(&mut self, new: &str, thinking: bool) {
+        let safe = clean(new);
+        if safe.is_empty() {
+            return;
+        }
+        let text = if thinking { self.paint.dim(&safe) } else { safe.clone().into_owned() };
+        self.aside(&text);
+        self.midway = !safe.ends_with('\n');
+    }
+
+    fn new_line(&mut self) {
+        if std::mem::take(&mut self.midway) {
+            self.aside("\n");
+        }
+    }
+
+    /// Prints what is not the final answer.
+    fn aside(&mut self, text: &str) {
+        // A terminal that went away must not stop the turn; the end of the run finds out.
+        let _ = match self.terminal {
+            true => self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()),
+            false => self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush()),
+        };
+    }
+}
+
+impl<O: Write + Send, E: Write + Send> Render for Shown<O, E> {
+    fn show(&mut self, event: &Event) {
+        match event {
+            Event::SessionCreated { info, .. } | Event::SessionUpdated { info, .. } => {
+                self.session = Some(info.clone());
+            }
+            Event::MessageUpdated { info, .. } => {
+                if let Message::Assistant(answer) = &**info {
+                    self.answers.insert(answer.id.clone());
+                }
+            }
+            Event::PartUpdated { part, .. } => self.part(part),
+            Event::PartDelta { part_id, delta, .. } => {
+                if let Some(grown) = self.grown.get_mut(part_id) {
+                    grown.text.push_str(delta);
+                    grown.printed = grown.text.len();
+                    let thinking = grown.thinking;
+                    self.print_words(delta, thinking);
+                }
+            }
+            Event::SessionStatus { .. }
+            | Event::SessionError { .. }
+            | Event::PartRemoved { .. }
+            | Event::PermissionAsked(_)
+            | Event::PermissionReplied { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `run --format json`: one object a line for each finished part of an answer.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use haft_protocol::{Clock, Event, Failure, Id, Message, MessageId, Part, PartId, PartKind, SessionId, ToolState};
+use serde_json::{Value, json};
+
+use super::Render;
+
+/// Prints the lines that clients of `opencode run --format json` know.
+pub(crate) struct Json<W> {
+    out: W,
+    clock: Clock,
+    thinking: bool,
+    answers: HashSet<MessageId>,
+    printed: HashSet<PartId>,
+}
+
+impl<W: Write + Send> Json<W> {
+    /// Prints to `out`; what the model thinks only if `thinking`.
+    pub(crate) fn new(out: W, clock: Clock, thinking: bool) -> Self {
+        Self { out, clock, thinking, answers: HashSet::new(), printed: HashSet::new() }
+    }
+
+    fn part(&mut self, part: &Part) {
+        let Some(kind) = self.kind(part) else { return };
+        if !self.answers.contains(&part.message_id) || !self.printed.insert(part.id.clone()) {
+            return;
+        }
+        let part_value = serde_json::to_value(part).unwrap_or_default();
+        self.line(kind, &part.session_id, "part", part_value);
+    }
+
+    /// The type of the line that `part` makes once it is finished.
+    fn kind(&self, part: &Part) -> Option<&'static str> {
+        match &part.kind {
+            PartKind::Text { time: Some(time), text, .. } => (time.end.is_some() && !text.is_empty()).then_some("text"),
+            PartKind::Reasoning { time, text, .. } => {
+                (self.thinking && time.end.is_some() && !text.is_empty()).then_some("reasoning")
+            }
+            PartKind::Tool { state: ToolState::Completed { .. } | ToolState::Error { .. }, .. } => Some("tool_use"),
+            PartKind::StepStart {} => Some("step_start"),
+            PartKind::StepFinish { .. } => Some("step_finish"),
+            PartKind::Text { time: None, .. }
+            | PartKind::Tool { state: ToolState::Pending { .. } | ToolState::Running { .. }, .. }
+            | PartKind::File { .. }
+            | PartKind::Vendor { .. } => None,
+        }
+    }
+
+    fn error(&mut self, session: &SessionId, error: &Failure) {
+        self.line("error", session, "error", serde_json::to_value(error).unwrap_or_default());
+    }
+
+    fn line(&mut self, kind: &str, session: &SessionId, key: &str, value: Value) {
+        let mut line = json!({ "type": kind, "timestamp": self.clock.now_ms(), "sessionID": session.as_str() });
+        line[key] = value;
+        // A reader that went away stops the run through the failing summary, not in the middle of a turn.
+        let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+    }
+}
+
+impl<W: Write + Send> Render for Json<W> {
+    fn show(&mut self, event: &Event) {
+        match event {
+            Event::MessageUpdated { info, .. } => {
+                if let Message::Assistant(answer) = &**info {
+                    self.answers.insert(answer.id.clone());
+                }
+            }
+            Event::PartUpdated { part, .. } => self.part(part),
+            Event::SessionError { session_id, error } => self.error(session_id, error),
+            Event::SessionCreated { .. }
+            | Event::SessionUpdated { .. }
+            | Event::SessionStatus { .. }
+            | Event::PartDelta { .. }
+            | Event::PartRemoved { .. }
+            | Event::PermissionAsked(_)
+            | Event::PermissionReplied { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Showing what happens.
+
+mod clean;
+mod default;
+mod json;
+mod paint;
+mod tool_line;
+
+use std::io::Write;
+
+pub(crate) use clean::clean;
+pub(crate) use default::Shown;
+pub(crate) use json::Json;
+pub(crate) use paint::Paint;
+pub(crate) use tool_line::{diff_lines, lines as tool_lines};
+
+use haft_protocol::Event;
+
+/// Somebody who shows events as they come.
+pub(crate) trait Render: Send {
+    /// Shows `event`. Seeing an event twice shows nothing twice, so a listener that fell behind may start over.
+    fn show(&mut self, event: &Event);
+}
+
+/// Prints a line to stderr. Nobody there to read it is no error.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Prints a line to stdout.
+///
+/// # Errors
+///
+/// When nobody reads it any more.
+pub(crate) fn say(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}

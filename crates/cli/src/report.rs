@@ -1,0 +1,109 @@
+//! How a command ends: its exit code, and what a person reads when it failed.
+
+use std::process::ExitCode;
+
+use haft_config::ConfigError;
+use haft_llm::LlmError;
+use haft_session::{SessionError, TurnError};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done,
+    Failed,
+    Usage,
+    Denied,
+    Interrupted,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Denied => 3,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// Wrong usage that clap could not see. Exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub String);
+
+/// What a person reads: the chain of causes, then what to do.
+pub(crate) fn describe(error: &anyhow::Error) -> String {
+    let mut text = format!("error: {error}");
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        // Transparent errors repeat the one they wrap.
+        if !text.ends_with(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    if let Some(hint) = hint(error) {
+        text.push_str("\nhint: ");
+        text.push_str(&hint);
+    }
+    text
+}
+
+pub(crate) fn exit(error: &anyhow::Error) -> Exit {
+    if error.chain().any(|cause| cause.is::<Usage>()) { Exit::Usage } else { Exit::Failed }
+}
+
+fn hint(error: &anyhow::Error) -> Option<String> {
+    let model = error.chain().find_map(|cause| {
+        cause.downcast_ref::<LlmError>().or_else(|| match cause.downcast_ref::<TurnError>() {
+            Some(TurnError::Model(error)) => Some(error),
+            _ => match cause.downcast_ref::<SessionError>() {
+                Some(SessionError::Turn(TurnError::Model(error))) => Some(error),
+                _ => None,
+            },
+        })
+    });
+    if let Some(error) = model {
+        return Some(after_model(error));
+    }
+    error
+        .chain()
+        .any(|cause| cause.is::<ConfigError>())
+        .then(|| "mend that file, or set HAFT_DISABLE_PROJECT_CONFIG=1 to leave the project's files out".to_owned())
+}
+
+fn after_model(error: &LlmError) -> String {
+    let wait = |after: &Option<std::time::Duration>| match after {
+        Some(after) => format!("wait {} s, then", after.as_secs().max(1)),
+        None => "wait a little, then".to_owned(),
+    };
+    let again = "`haft run --continue \"go on\"`; everything up to here is kept";
+    match error {
+        LlmError::RateLimited { after, .. } => format!("{} {again}", wait(after)),
+        LlmError::Server { after, .. } => format!("{} {again}", wait(after)),
+        LlmError::TooLong { .. } => "start a new session, or ask about less at a time".to_owned(),
+        LlmError::Unauthorized { .. } => {
+            "check the key: `options.apiKey` of the provider in opencode.json, or its environment variable".to_owned()
+        }
+        LlmError::Quota { .. } => "add credit at the vendor, or choose another model with --model".to_owned(),
+        LlmError::Rejected { .. } => {
+            "the request itself was refused: check the model's name and the provider's options".to_owned()
+        }
+        LlmError::Transport { .. } => {
+            format!("check the address (`options.baseURL`) and that the server runs, then {again}")
+        }
+        LlmError::CutOff { .. } => format!("the connection broke; {again}"),
+        LlmError::Malformed { .. } => {
+            "check that `options.baseURL` is the address of an API, usually one that ends in /v1".to_owned()
+        }
+        LlmError::Script(_) => "docs/scenarios.md says how such a file is written".to_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Following a session: each event to the screen, each question to the person.
+
+use std::io::{IsTerminal, stderr, stdout};
+
+use anyhow::{Context, Result};
+use haft_permission::Gate;
+use haft_protocol::{Clock, Event, Session, SessionId};
+use haft_session::Setup;
+use haft_store::Journal;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::Format;
+use crate::ask;
+use crate::render::{Json, Paint, Render, Shown};
+
+/// How a run is shown.
+pub(crate) struct Watch {
+    pub format: Format,
+    pub thinking: bool,
+    /// The session as it was before, if it is an old one.
+    pub before: Option<Session>,
+}
+
+/// A screen that follows one session.
+pub(crate) struct Screen {
+    watch: Watch,
+    events: Receiver<Event>,
+    journal: Journal,
+    gate: Gate,
+    clock: Clock,
+    agent: String,
+    model: String,
+}
+
+impl Watch {
+    /// A screen that hears everything `setup`'s journal tells from now on.
+    pub(crate) fn over(self, setup: &Setup) -> Screen {
+        let model = &setup.model.reference;
+        Screen {
+            watch: self,
+            events: setup.journal.subscribe(),
+            journal: setup.journal.clone(),
+            gate: setup.gate.clone(),
+            clock: setup.clock.clone(),
+            agent: setup.agent.name.clone(),
+            model: format!("{}/{}", model.provider_id, model.model_id),
+        }
+    }
+}
+
+impl Screen {
+    /// Shows `session` until `over` fires and nothing is left to show. `stopped` takes a question off the screen.
+    ///
+    /// # Errors
+    ///
+    /// When nobody reads stdout any more.
+    pub(crate) async fn follow(
+        mut self,
+        session: SessionId,
+        over: CancellationToken,
+        stopped: CancellationToken,
+    ) -> Result<()> {
+        match self.watch.format {
+            Format::Json => {
+                let mut json = Json::new(stdout(), self.clock.clone(), self.watch.thinking);
+                self.pump(&session, &mut json, &over, &stopped).await;
+                Ok(())
+            }
+            Format::Default => {
+                let terminal = stdout().is_terminal();
+                let paint = Paint::new(if terminal { true } else { stderr().is_terminal() });
+                let mut shown = Shown::new(stdout(), stderr(), terminal, self.watch.thinking, paint);
+                shown.head(&self.agent, &self.model);
+                if let Some(before) = &self.watch.before {
+                    shown.begin(before);
+                }
+                self.pump(&session, &mut shown, &over, &stopped).await;
+                shown.end(&session).context("cannot write the answer to standard output")
+            }
+        }
+    }
+
+    async fn pump(
+        &mut self,
+        session: &SessionId,
+        render: &mut dyn Render,
+        over: &CancellationToken,
+        stopped: &CancellationToken,
+    ) {
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = self.events.recv() => event,
+                () = over.cancelled() => return,
+            };
+            match event {
+                Ok(Event::PermissionAsked(ask)) if ask.session_id == *session => {
+                    ask::answer(&ask, &self.gate, stopped).await;
+                }
+                Ok(event) if event.session_id() == session => render.show(&event),
+                Ok(_) => {}
+                Err(RecvError::Lagged(_)) => self.catch_up(session, render).await,
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Shows what was missed while the screen was slower than the model: the store has it all.
+    async fn catch_up(&self, session: &SessionId, render: &mut dyn Render) {
+        let stored = self.journal.history(session).await;
+        let Ok(history) = stored else { return };
+        for turned in history.messages() {
+            let session_id = session.clone();
+            render.show(&Event::MessageUpdated { session_id, info: Box::new(turned.info.clone()) });
+            for part in &turned.parts {
+                let (session_id, part) = (session.clone(), Box::new(part.clone()));
+                render.show(&Event::PartUpdated { session_id, part, time: self.clock.now_ms() });
+            }
+        }
+        // Questions are not stored; those that wait were asked before.
+        for ask in self.gate.waiting() {
+            ask::answer(&ask, &self.gate, &CancellationToken::new()).await;
+        }
+    }
+}
+
+/// Completes when the user or the system wants the program to stop: Ctrl-C, a closed terminal, a polite kill.
+///
+/// # Errors
+///
+/// When the signals cannot be listened to.
+pub(crate) fn interrupted() -> Result<impl Future<Output = ()>> {
+    let listen = |kind| signal(kind).context("cannot listen to signals");
+    let (mut ctrl_c, mut term, mut hangup) =
+        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?, listen(SignalKind::hangup())?);
+    Ok(async move {
+        tokio::select! {
+            _ = ctrl_c.recv() => {}
+            _ = term.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,252 @@
+//! `haft run` against a model served over HTTP, and against scenarios.
+
+use serde_json::{Value, json};
+
+use crate::support::{Machine, Served, fault, is_running, parts, wait_for};
+
+const FIX: [&str; 3] = [
+    r#"{"answer":[{"reasoning":"Look first."},{"text":"I will read it."},{"call":"read","args":{"filePath":"a.txt"},"id":"c1"},{"usage":{"input":800,"output":40,"reasoning":10,"cache_read":200}}]}"#,
+    r#"{"answer":[{"call":"edit","args":{"filePath":"a.txt","oldString":"one","newString":"two"},"id":"c2"},{"usage":{"input":800,"output":40,"reasoning":10,"cache_read":200}}]}"#,
+    r#"{"answer":[{"text":"All done.","pieces":3},{"usage":{"input":800,"output":40,"reasoning":10,"cache_read":200}}]}"#,
+];
+
+#[test]
+fn one_prompt_goes_all_the_way_through() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let served = Served::plays(&FIX);
+    machine.use_server(&served.url());
+    let mut command = machine.command(&["run", "change", "it"]);
+    let ran = crate::support::Ran::from(command.env("MOCK_KEY", "secret-key").output().unwrap()).ok();
+
+    assert_eq!(ran.out, "All done.\n", "the final answer alone is on stdout");
+    for shown in ["> build · mock/m1", "→ Read a.txt", "← Edit a.txt +1 -1", "-one", "+two", "$0.0096", "continue: haft run --session ses_"] {
+        assert!(ran.err.contains(shown), "{shown:?} is not in: {}", ran.err);
+    }
+    assert_eq!(machine.read("a.txt"), "two\n");
+
+    let bodies = served.bodies();
+    assert_eq!(bodies.len(), 3);
+    assert_eq!(served.header("authorization").as_deref(), Some("Bearer secret-key"));
+    assert_eq!(served.header("x-team").as_deref(), Some("blue"));
+    assert_eq!(bodies[0]["model"], "m1");
+    assert_eq!(bodies[0]["max_tokens"], 8000);
+    assert_eq!(bodies[0]["messages"][1], json!({"role": "user", "content": "change it"}));
+    for body in &bodies {
+        assert_eq!(fault(body), None);
+    }
+    let session = machine.newest_session();
+    assert_eq!(session["info"]["title"], "change it");
+    assert_eq!(session["info"]["tokens"], json!({"input": 2400, "output": 120, "reasoning": 30, "cache": {"read": 600, "write": 0}}));
+    assert!(!std::fs::read_to_string(machine.root().join("state/haft/log/haft.log")).unwrap().contains("secret-key"));
+}
+
+#[test]
+fn a_longer_history_begins_with_the_shorter_ones_bytes() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let served = Served::plays(&FIX);
+    machine.use_server(&served.url());
+    machine.haft(&["run", "change it"]).ok();
+    let bodies = served.bodies();
+    for pair in bodies.windows(2) {
+        assert_eq!(pair[0]["tools"].to_string(), pair[1]["tools"].to_string());
+        let (shorter, longer) = (pair[0]["messages"].to_string(), pair[1]["messages"].to_string());
+        assert!(longer.starts_with(shorter.trim_end_matches(']')), "{shorter}\n{longer}");
+    }
+}
+
+#[test]
+fn the_lines_of_format_json_are_those_clients_know() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let model = machine.scenario(&FIX);
+    let ran = machine.haft(&["run", "change it", "--model", &model, "--format", "json", "--thinking"]).ok();
+    let lines = ran.lines();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "step_start", "reasoning", "text", "tool_use", "step_finish", "step_start", "tool_use", "step_finish",
+            "step_start", "text", "step_finish"
+        ]
+    );
+    let session = lines[0]["sessionID"].as_str().unwrap();
+    for line in &lines {
+        let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["type", "timestamp", "sessionID", "part"]);
+        assert_eq!(line["sessionID"], session);
+        assert_eq!(line["part"]["sessionID"], session);
+        assert!(line["timestamp"].is_u64() && line["part"]["id"].as_str().unwrap().starts_with("prt_"));
+    }
+    let tool = &lines[3]["part"];
+    assert_eq!((&tool["tool"], &tool["callID"]), (&json!("read"), &json!("c1")));
+    assert_eq!(tool["state"]["status"], "completed");
+    assert_eq!(tool["state"]["input"], json!({"filePath": "a.txt"}));
+    assert!(tool["state"]["time"]["start"].as_u64() <= tool["state"]["time"]["end"].as_u64());
+    let finish = &lines[4]["part"];
+    assert_eq!(finish["reason"], "tool-calls");
+    assert_eq!(finish["tokens"]["cache"], json!({"read": 200, "write": 0}));
+    assert_eq!(lines[9]["part"]["text"], "All done.");
+}
+
+#[test]
+fn a_prompt_comes_from_words_standard_input_and_files() {
+    let machine = Machine::with(&[("notes.md", "# Notes\nbuy milk\n")]);
+    let served = Served::plays(&[r#"{"answer":[{"text":"ok"}]}"#]);
+    machine.use_server(&served.url());
+    machine.piped(&["run", "look", "at", "this", "--file", "notes.md"], "piped words\n").ok();
+    let body = &served.bodies()[0];
+    let sent = body["messages"][1]["content"].to_string();
+    for part in ["look at this\\npiped words", "buy milk", "notes.md"] {
+        assert!(sent.contains(part), "{part:?} is not in: {sent}");
+    }
+    machine.haft(&["run", "x", "--file", "none.md"]).ends(1).says(&["cannot attach", "none.md", "no such file"]);
+    machine.haft(&["run"]).ends(2).says(&["there is no prompt"]);
+}
+
+#[test]
+fn a_session_goes_on_where_it_was() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let served = Served::plays(&[
+        r#"{"answer":[{"text":"First."}]}"#,
+        r#"{"answer":[{"text":"Second."}]}"#,
+        r#"{"answer":[{"text":"Third."}]}"#,
+    ]);
+    machine.use_server(&served.url());
+    machine.haft(&["run", "a"]).ok();
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(machine.haft(&["run", "b", "--continue"]).ok().out, "Second.\n");
+    // From another folder, too.
+    let elsewhere = machine.root().join("home");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let mut command = machine.command(&["run", "c", "--session", &id]);
+    let config = machine.read("opencode.json");
+    let ran = command.current_dir(&elsewhere).env("OPENCODE_CONFIG_CONTENT", config).output().unwrap();
+    assert_eq!(String::from_utf8(ran.stdout).unwrap(), "Third.\n");
+    let said: Vec<Value> = served.bodies()[2]["messages"].as_array().unwrap()[1..].to_vec();
+    let said: Vec<&str> = said.iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["a", "First.", "b", "Second.", "c"]);
+    machine.haft(&["run", "x", "--session", "ses_none"]).ends(1).says(&["there is no session ses_none"]);
+    machine.haft(&["run", "x", "--continue", "--dir", elsewhere.to_str().unwrap(), "--model", "script/x"]).ends(1);
+}
+
+#[test]
+fn a_recording_plays_again() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let model = machine.scenario(&FIX);
+    let tape = machine.root().join("tape.jsonl");
+    let tape = tape.to_str().unwrap();
+    let first = machine.haft(&["run", "go", "--model", &model, "--record", tape]).ok().out;
+    machine.write("a.txt", "one\n");
+    let again = machine.haft(&["run", "go", "--model", &format!("replay/{tape}")]).ok().out;
+    assert_eq!((first.as_str(), again.as_str()), ("All done.\n", "All done.\n"));
+    assert_eq!(machine.read("a.txt"), "two\n");
+    machine.haft(&["run", "go", "--model", &model, "--record", "/nowhere/tape"]).ends(1).says(&["cannot record"]);
+}
+
+#[test]
+fn equal_runs_with_a_scripted_clock_print_equal_bytes() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let model = machine.scenario(&FIX);
+    let run = || {
+        machine.write("a.txt", "one\n");
+        let mut command = machine.command(&["run", "go", "--model", &model, "--format", "json"]);
+        let output = command.env("HAFT_CLOCK", "1800000000000").env("HAFT_DB", ":memory:").output().unwrap();
+        crate::support::Ran::from(output).ok().out
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn without_anybody_to_ask_a_command_is_denied_and_the_model_goes_on() {
+    let machine = Machine::with(&[]);
+    let answers = [
+        r#"{"answer":[{"call":"bash","args":{"command":"touch made"}}]}"#,
+        r#"{"answer":[{"text":"Then not."}]}"#,
+    ];
+    let served = Served::plays(&answers);
+    machine.use_server(&served.url());
+    let ran = machine.haft(&["run", "make it"]).ok();
+    assert!(ran.err.contains("✗ bash touch made failed") && ran.out == "Then not.\n", "{ran:?}");
+    assert!(!machine.project().join("made").exists());
+    let told = served.bodies()[1]["messages"].to_string();
+    assert!(told.contains("nobody is there"), "{told}");
+
+    machine.haft(&["run", "make it", "--auto"]).ok();
+    assert!(machine.project().join("made").exists());
+}
+
+#[test]
+fn ctrl_c_stops_the_command_and_everything_it_started() {
+    let machine = Machine::with(&[("opencode.json", r#"{"permission": {"bash": "allow"}}"#)]);
+    let command = "sh -c 'echo $$ > inner.pid; exec sleep 1000' & echo $$ > outer.pid; wait";
+    let call = json!({"answer": [{"text": "Waiting."}, {"call": "bash", "args": {"command": command}}]}).to_string();
+    let model = machine.scenario(&[&call]);
+    let child = machine.start(&mut machine.command(&["run", "wait", "--model", &model]));
+    let pid = |name: &str| -> u32 {
+        let path = machine.project().join(name);
+        wait_for(&path, "\n");
+        std::fs::read_to_string(path).unwrap().trim().parse().unwrap()
+    };
+    let (inner, outer) = (pid("inner.pid"), pid("outer.pid"));
+    assert!(is_running(inner) && is_running(outer));
+    interrupt(child.id());
+    let ran = crate::support::Ran::from(child.wait_with_output().unwrap()).ends(130);
+    assert!(ran.err.contains("stopped; what was said and done is kept"), "{}", ran.err);
+    assert!(!is_running(inner) && !is_running(outer));
+
+    let session = machine.newest_session();
+    for part in parts(&session) {
+        let status = part["state"]["status"].as_str().unwrap_or("none");
+        assert!(!["pending", "running"].contains(&status), "{part}");
+    }
+    let answer = session["messages"].as_array().unwrap().last().unwrap();
+    assert_eq!(answer["info"]["error"]["name"], "MessageAbortedError");
+    assert!(answer["info"]["time"]["completed"].is_u64());
+}
+
+#[test]
+fn ctrl_c_stops_the_stream() {
+    let machine = Machine::with(&[]);
+    let served = Served::plays(&[r#"{"answer":[{"text":"Half a"},{"hang":true}]}"#, r#"{"answer":[{"text":"Whole."}]}"#]);
+    machine.use_server(&served.url());
+    let mut child = machine.start(&mut machine.command(&["run", "talk"]));
+    // Its words are on the screen as they come.
+    let mut shown = Vec::new();
+    let mut err = child.stderr.take().unwrap();
+    while !String::from_utf8_lossy(&shown).contains("Half a") {
+        let mut byte = [0];
+        std::io::Read::read_exact(&mut err, &mut byte).unwrap();
+        shown.push(byte[0]);
+    }
+    interrupt(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let session = machine.newest_session();
+    assert!(parts(&session).iter().any(|part| part["text"] == "Half a"), "{session}");
+    assert_eq!(machine.haft(&["run", "go on", "--continue"]).ok().out, "Whole.\n");
+    assert_eq!(fault(&served.bodies()[1]), None);
+}
+
+#[test]
+fn two_processes_cannot_write_one_session() {
+    let machine = Machine::with(&[]);
+    let hang = machine.scenario(&[r#"{"answer":[{"text":"Hello."}]}"#, r#"{"answer":[{"text":"Busy"},{"hang":true}]}"#]);
+    machine.haft(&["run", "a", "--model", &hang]).ok();
+    let mut child = machine.start(&mut machine.command(&["run", "b", "--continue", "--model", &hang]));
+    let mut err = child.stderr.take().unwrap();
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains("Busy") {
+        let mut byte = [0];
+        std::io::Read::read_exact(&mut err, &mut byte).unwrap();
+        shown.push(byte[0]);
+    }
+    let before = machine.newest_session();
+    let second = machine.haft(&["run", "c", "--continue", "--model", &hang]).ends(1);
+    second.says(&["session ses_", &child.id().to_string()]);
+    assert_eq!(machine.newest_session()["messages"].as_array().unwrap().len(), before["messages"].as_array().unwrap().len());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn interrupt(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+}

@@ -1,0 +1,57 @@
+//! `haft session`.
+
+use crate::support::Machine;
+
+const HELLO: &str = r#"{"answer":[{"text":"Hello."}]}"#;
+
+#[test]
+fn sessions_are_listed_newest_first_and_by_folder() {
+    let machine = Machine::with(&[("sub/x", "")]);
+    let model = machine.scenario(&[HELLO]);
+    machine.haft(&["run", "first", "--model", &model]).ok();
+    machine.haft(&["run", "second", "--model", &model, "--title", "The second"]).ok();
+    machine.haft(&["run", "elsewhere", "--model", &model, "--dir", "sub"]).ok();
+    let titles = |args: &[&str]| -> Vec<String> {
+        let rows = machine.haft(args).ok().json();
+        rows.as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(titles(&["session", "list", "--json"]), ["The second", "first"]);
+    assert_eq!(titles(&["session", "list", "--json", "--all"]), ["elsewhere", "The second", "first"]);
+    assert_eq!(titles(&["session", "list", "--json", "-n", "1"]), ["The second"]);
+    let text = machine.haft(&["session", "list"]).ok().out;
+    assert!(text.lines().count() == 2 && text.contains("The second"), "{text}");
+}
+
+#[test]
+fn a_session_is_shown_with_what_was_said_and_done() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let model = machine.scenario(&[
+        r#"{"answer":[{"text":"Reading."},{"call":"read","args":{"filePath":"a.txt"}}]}"#,
+        r#"{"answer":[{"text":"It says one."}]}"#,
+    ]);
+    machine.haft(&["run", "what does a.txt say?", "--model", &model]).ok();
+    let text = machine.haft(&["session", "show"]).ok().out;
+    for shown in ["what does a.txt say?", "Reading.", "→ Read a.txt", "It says one."] {
+        assert!(text.contains(shown), "{shown:?} is not in: {text}");
+    }
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(machine.haft(&["session", "show", &id]).ok().out, text);
+}
+
+#[test]
+fn a_session_that_is_not_there_is_named() {
+    let machine = Machine::with(&[]);
+    machine.haft(&["session", "show"]).ends(1).says(&["no session of this folder yet"]);
+    machine.haft(&["session", "show", "ses_none"]).ends(1).says(&["there is no session ses_none"]);
+    machine.haft(&["session", "show", "nonsense"]).ends(2).says(&["not an id that starts with ses_"]);
+    assert_eq!(machine.haft(&["session", "list"]).ok().out, "");
+}
+
+#[test]
+fn what_a_model_says_cannot_drive_the_terminal() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[r#"{"answer":[{"text":"a\u001b]0;owned\u0007b\u001b[2Jc"}]}"#]);
+    machine.haft(&["run", "hi", "--model", &model]).ok();
+    let text = machine.haft(&["session", "show"]).ok().out;
+    assert!(text.contains("abc") && !text.contains('\u{1b}'), "{text:?}");
+}

@@ -1,0 +1,128 @@
+//! `haft tool`.
+
+use serde_json::{Value, json};
+
+use crate::support::Machine;
+
+#[test]
+fn the_tools_are_listed_and_described() {
+    let machine = Machine::with(&[]);
+    let listed = machine.haft(&["tool", "list"]).ok();
+    let names: Vec<&str> = listed.out.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["bash", "edit", "read", "write"]);
+    let json = machine.haft(&["tool", "list", "--json"]).ok().json();
+    assert_eq!(json[2]["name"], "read");
+    let shown = machine.haft(&["tool", "show", "READ"]).ok();
+    assert!(shown.out.starts_with("read\n") && shown.out.contains("\"filePath\""), "{}", shown.out);
+    machine.haft(&["tool", "show", "reed"]).ends(2).says(&["there is no tool called \"reed\"", "bash, edit, read, write"]);
+}
+
+#[test]
+fn what_a_rule_denies_altogether_is_not_offered() {
+    let machine = Machine::with(&[("opencode.json", r#"{"permission": {"edit": "deny"}}"#)]);
+    let listed = machine.haft(&["tool", "list"]).ok().out;
+    assert!(listed.contains("read") && !listed.contains("edit") && !listed.contains("write"), "{listed}");
+}
+
+#[test]
+fn definitions_come_with_their_size() {
+    let machine = Machine::with(&[]);
+    let told = machine.haft(&["tool", "definitions", "--model", "openai/any"]).ok().json();
+    let tools = told["tools"].as_array().unwrap();
+    assert_eq!(tools[0]["type"], "function");
+    assert_eq!(tools[0]["function"]["name"], "bash");
+    let bytes = told["tools"].to_string().len();
+    assert_eq!(told["bytes"], bytes);
+    assert_eq!(told["tokens"], (bytes as f64 / 3.6).ceil() as u64);
+    let per_tool: u64 = told["per_tool"].as_object().unwrap().values().map(|one| one["bytes"].as_u64().unwrap()).sum();
+    // The tools themselves, the commas between them and the brackets around them.
+    assert_eq!(per_tool + tools.len() as u64 + 1, bytes as u64);
+}
+
+#[test]
+fn one_tool_runs_without_a_model() {
+    let machine = Machine::with(&[("a.txt", "one\ntwo\n")]);
+    let ran = machine.haft(&["tool", "call", "read", r#"{"filePath": "a.txt"}"#]).ok();
+    assert!(ran.out.contains("2: two"), "{}", ran.out);
+    let json = machine.haft(&["tool", "call", "read", r#"{"filePath": "a.txt"}"#, "--json"]).ok().json();
+    assert_eq!(json["error"], Value::Null);
+    assert_eq!(json["title"], "a.txt");
+    let piped = machine.piped(&["tool", "call", "read", "-"], r#"{"filePath": "a.txt", "offset": "2"}"#).ok();
+    assert!(piped.out.contains("2: two") && !piped.out.contains("1: one"), "{}", piped.out);
+}
+
+#[test]
+fn how_a_call_ended_is_in_the_exit_code() {
+    let machine = Machine::with(&[]);
+    machine.haft(&["tool", "call", "read", r#"{"filePath": "none"}"#]).ends(1).says(&["none"]);
+    machine.haft(&["tool", "call", "read", r#"{"path": "a"}"#]).ends(2).says(&["filePath is missing"]);
+    machine.haft(&["tool", "call", "read", "{"]).ends(2).says(&["not valid JSON"]);
+    machine.haft(&["tool", "call", "reed"]).ends(2).says(&["no tool called"]);
+    machine.haft(&["tool", "call", "bash", r#"{"command": "true"}"#]).ends(3).says(&["nobody is there"]);
+    machine.haft(&["tool", "call", "bash", r#"{"command": "true"}"#, "--auto"]).ok();
+    machine.haft(&["tool", "call"]).ends(2);
+}
+
+#[test]
+fn auto_does_not_undo_a_denial() {
+    let machine = Machine::with(&[("opencode.json", r#"{"permission": {"bash": {"*": "allow", "rm *": "deny"}}}"#)]);
+    machine.haft(&["tool", "call", "bash", r#"{"command": "rm x"}"#, "--auto"]).ends(3).says(&["rm *"]);
+    machine.haft(&["tool", "call", "bash", r#"{"command": "echo a"}"#]).ok();
+    // A denial may be meant for a part of a line that nobody took apart.
+    machine.haft(&["tool", "call", "bash", r#"{"command": "true; rm x"}"#]).ends(3).says(&["nobody is there"]);
+}
+
+#[test]
+fn lines_are_answered_in_order_and_a_bad_one_by_itself() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let call = |tool: &str, args: Value| json!({ "tool": tool, "args": args }).to_string();
+    let input = [
+        call("read", json!({"filePath": "a.txt"})),
+        "nonsense".to_owned(),
+        String::new(),
+        call("write", json!({"filePath": "b.txt", "content": "two\n"})),
+        call("read", json!({"filePath": "b.txt"})),
+        call("bash", json!({"command": "true"})),
+        call("reed", json!({})),
+        call("edit", json!({"filePath": "a.txt", "oldString": "none", "newString": "x"})),
+    ];
+    let ran = machine.piped(&["tool", "call", "--jsonl"], &input.join("\n")).ok();
+    let lines = ran.lines();
+    let kinds: Vec<&Value> = lines.iter().map(|line| &line["error"]["kind"]).collect();
+    assert_eq!(
+        kinds,
+        [&Value::Null, &json!("bad_input"), &Value::Null, &Value::Null, &json!("denied"), &json!("bad_input"), &json!("failed")]
+    );
+    assert!(lines[3]["output"].as_str().unwrap().contains("1: two"));
+    for line in &lines {
+        let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["title", "output", "metadata", "attachments", "error"]);
+    }
+    assert_eq!(machine.read("b.txt"), "two\n");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_answered_and_the_next_one_too() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let long = format!("{{\"tool\":\"read\",\"args\":{{\"filePath\":\"{}\"}}}}", "x".repeat(17 * 1024 * 1024));
+    let good = r#"{"tool":"read","args":{"filePath":"a.txt"}}"#;
+    let lines = machine.piped(&["tool", "call", "--jsonl"], &format!("{long}\n{good}\n")).ok().lines();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0]["error"]["message"].as_str().unwrap().contains("longer than 16 MiB"));
+    assert_eq!(lines[1]["error"], Value::Null);
+}
+
+#[test]
+fn a_long_output_is_cut_and_kept_whole() {
+    let machine = Machine::with(&[]);
+    let args = r#"{"command": "seq 1 5000"}"#;
+    let json = machine.haft(&["tool", "call", "bash", args, "--auto", "--json"]).ok().json();
+    assert_eq!(json["metadata"]["truncated"], true);
+    let kept = json["metadata"]["outputPath"].as_str().unwrap();
+    assert!(kept.starts_with(machine.data().join("output").to_str().unwrap()), "{kept}");
+    let whole = std::fs::read_to_string(kept).unwrap();
+    assert_eq!(whole.lines().count(), 5000);
+    // The folder is outside the project, and still free to read.
+    let read = json!({ "filePath": kept, "offset": 4000, "limit": 1 }).to_string();
+    assert!(machine.haft(&["tool", "call", "read", &read]).ok().out.contains("4000: 4000"));
+}

@@ -1,0 +1,248 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+
+/// One line for each field, and for each message and tool.
+#[track_caller]
+fn check(request: &Request, want: Expect) {
+    let body: Map<String, Value> = serde_json::from_slice(&bytes("v", request)).unwrap();
+    let mut lines = String::new();
+    for (field, value) in &body {
+        match value.as_array() {
+            Some(list) => list.iter().for_each(|one| lines.push_str(&format!("{field}: {one}\n"))),
+            None => lines.push_str(&format!("{field}: {value}\n")),
+        }
+    }
+    want.assert_eq(&lines);
+}
+
+/// Only the messages.
+#[track_caller]
+fn says(messages: Vec<Message>, want: Expect) {
+    let extra = ["model", "stream_options"].map(|name| (name.to_owned(), Value::Null)).into_iter().collect();
+    check(&Request { model: "m".to_owned(), messages, extra, ..Request::default() }, want);
+}
+
+fn user(content: Vec<Content>) -> Message {
+    Message::User { content }
+}
+
+fn media(mime: &str, name: Option<&str>) -> Content {
+    Content::Media { mime: mime.to_owned(), data: "AAAA".to_owned(), name: name.map(str::to_owned) }
+}
+
+fn text(text: &str) -> AssistantPart {
+    AssistantPart::Text { text: text.to_owned(), item: None }
+}
+
+fn call(id: &str, arguments: &str) -> AssistantPart {
+    AssistantPart::ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments: arguments.to_owned(), item: None }
+}
+
+fn thought(text: &str, vendor: &str, model: &str, value: Value) -> AssistantPart {
+    let item = Item { vendor: vendor.to_owned(), model: model.to_owned(), value };
+    AssistantPart::Reasoning { text: text.to_owned(), item: Some(item) }
+}
+
+fn result(id: &str, content: Vec<Content>) -> ToolResult {
+    ToolResult { id: id.to_owned(), name: "read".to_owned(), content, is_error: false }
+}
+
+fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "read".to_owned(),
+        description: "Reads.".to_owned(),
+        parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}),
+    }
+}
+
+fn full() -> Request {
+    Request {
+        model: "m1".to_owned(),
+        system: "Be brief.".to_owned(),
+        messages: vec![user(vec![Content::text("Hi.")])],
+        tools: vec![spec()],
+        tool_choice: ToolChoice::Required,
+        max_output: Some(8000),
+        temperature: Some(0.5),
+        top_p: Some(1.0),
+        session: Some("ses_1".to_owned()),
+        extra: Map::new(),
+    }
+}
+
+#[test]
+fn fields_come_in_one_order() {
+    check(
+        &full(),
+        expect![[r#"
+        model: "m1"
+        max_tokens: 8000
+        temperature: 0.5
+        top_p: 1.0
+        messages: {"role":"system","content":"Be brief."}
+        messages: {"role":"user","content":"Hi."}
+        tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
+        tool_choice: "required"
+        stream: true
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_not_set_is_not_sent() {
+    let request = Request { tool_choice: ToolChoice::Required, model: "m".to_owned(), ..Request::default() };
+    check(
+        &request,
+        expect![[r#"
+        model: "m"
+        stream: true
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
+fn extra_fields_are_laid_over_and_null_removes() {
+    let extra = json!({"temperature": 1, "reasoning_effort": "low", "max_tokens": null, "max_completion_tokens": 9, "tool_choice": null, "stream": false});
+    check(
+        &Request { extra: extra.as_object().unwrap().clone(), ..full() },
+        expect![[r#"
+        model: "m1"
+        temperature: 1
+        top_p: 1.0
+        messages: {"role":"system","content":"Be brief."}
+        messages: {"role":"user","content":"Hi."}
+        tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
+        stream: true
+        stream_options: {"include_usage":true}
+        reasoning_effort: "low"
+        max_completion_tokens: 9
+    "#]],
+    );
+}
+
+#[test]
+fn equal_requests_are_equal_bytes() {
+    assert_eq!(bytes("v", &full()), bytes("v", &full()));
+}
+
+#[test]
+fn the_tools_are_shown_as_they_are_sent() {
+    let shown = tools(&[spec()]).to_string();
+    let sent = String::from_utf8(bytes("v", &full())).unwrap();
+    assert!(sent.contains(&format!("\"tools\":{shown},")), "{shown} is not in {sent}");
+}
+
+#[test]
+fn one_text_is_a_string_and_more_are_parts() {
+    says(
+        vec![
+            user(vec![]),
+            user(vec![Content::text("a \"b\"")]),
+            user(vec![Content::text("What is it?"), media("image/png", None), media("application/pdf", Some("a.pdf"))]),
+            user(vec![media("audio/wav", None), media("video/mp4", Some("a.mp4"))]),
+        ],
+        expect![[r#"
+            messages: {"role":"user","content":""}
+            messages: {"role":"user","content":"a \"b\""}
+            messages: {"role":"user","content":[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAAA"}}]}
+            messages: {"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},{"type":"text","text":"[a.mp4: video/mp4 cannot be shown to this model]"}]}
+            stream: true
+        "#]],
+    );
+}
+
+#[test]
+fn an_answer_is_never_without_content_or_calls() {
+    says(
+        vec![
+            Message::Assistant { parts: vec![text("a"), text("b")] },
+            Message::Assistant { parts: vec![text("a"), call("c1", "{\"b\": 1}")] },
+            Message::Assistant { parts: vec![call("c1", "{}"), call("c2", "{}")] },
+            Message::Assistant { parts: vec![text("")] },
+            Message::Assistant { parts: vec![] },
+        ],
+        expect![[r#"
+            messages: {"role":"assistant","content":"ab"}
+            messages: {"role":"assistant","content":"a","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"b\": 1}"}}]}
+            messages: {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"read","arguments":"{}"}}]}
+            messages: {"role":"assistant","content":""}
+            messages: {"role":"assistant","content":""}
+            stream: true
+        "#]],
+    );
+}
+
+#[test]
+fn arguments_that_no_server_could_read_are_wrapped() {
+    says(
+        vec![Message::Assistant {
+            parts: vec![call("c1", ""), call("c2", "{\"path\": \"a"), call("c3", "[1]"), call("c4", " {\"a\":1}\n")],
+        }],
+        expect![[r#"
+            messages: {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"read","arguments":"{\"invalid_arguments\":\"{\\\"path\\\": \\\"a\"}"}},{"id":"c3","type":"function","function":{"name":"read","arguments":"{\"invalid_arguments\":\"[1]\"}"}},{"id":"c4","type":"function","function":{"name":"read","arguments":" {\"a\":1}\n"}}]}
+            stream: true
+        "#]],
+    );
+}
+
+#[test]
+fn thinking_goes_back_to_whom_it_came_from_and_as_it_came() {
+    let details = json!([{"type": "reasoning.text", "text": "x", "signature": "S"}]);
+    let field = |name: &str| json!({FIELD: name});
+    says(
+        vec![
+            Message::Assistant {
+                parts: vec![
+                    thought("a", "v", "m", field("reasoning_content")),
+                    text("b"),
+                    thought("c", "v", "m", field("reasoning_content")),
+                ],
+            },
+            Message::Assistant { parts: vec![thought("a", "v", "m", field("reasoning")), call("c1", "{}")] },
+            Message::Assistant {
+                parts: vec![thought("x", "v", "m", json!({FIELD: "reasoning_details", DETAILS: details})), text("b")],
+            },
+            Message::Assistant {
+                parts: vec![
+                    thought("a", "other", "m", field("reasoning_content")),
+                    thought("a", "v", "other", field("reasoning_content")),
+                    thought("a", "v", "m", json!("of another dialect")),
+                    AssistantPart::Reasoning { text: "a".to_owned(), item: None },
+                    text("b"),
+                ],
+            },
+        ],
+        expect![[r#"
+            messages: {"role":"assistant","content":"b","reasoning_content":"ac"}
+            messages: {"role":"assistant","content":null,"reasoning":"a","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}
+            messages: {"role":"assistant","content":"b","reasoning_details":[{"type":"reasoning.text","text":"x","signature":"S"}]}
+            messages: {"role":"assistant","content":"b"}
+            stream: true
+        "#]],
+    );
+}
+
+#[test]
+fn media_of_results_are_shown_behind_all_of_them() {
+    says(
+        vec![Message::Tools {
+            results: vec![
+                result("c1", vec![Content::text("one"), Content::text("two")]),
+                result("c2", vec![media("image/png", None)]),
+                result("c3", vec![Content::text("a page"), media("image/jpeg", None), media("image/jpeg", None)]),
+                result("c4", vec![]),
+            ],
+        }],
+        expect![[r#"
+            messages: {"role":"tool","tool_call_id":"c1","content":"one\ntwo"}
+            messages: {"role":"tool","tool_call_id":"c2","content":"(shown in the next message)"}
+            messages: {"role":"tool","tool_call_id":"c3","content":"a page"}
+            messages: {"role":"tool","tool_call_id":"c4","content":""}
+            messages: {"role":"user","content":[{"type":"text","text":"Shown by read (call c2):"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"text","text":"Shown by read (call c3):"},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}}]}
+            stream: true
+        "#]],
+    );
+}

@@ -1,0 +1,261 @@
+//! Providers that play what was written down: a scenario or a recording.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use crate::answer::{Answer, Beat};
+use crate::playlist::Playlist;
+use crate::script::{ScriptError, read_recording, read_scenario};
+use crate::{Chunk, LlmError, Provider, Request};
+
+/// Plays a written scenario, with its waits. [`Playlist`] says which answer a request gets.
+#[derive(Debug, Clone)]
+pub struct Script(Player);
+
+impl Script {
+    /// Plays `answers`. `name` stands in the error when there is none left.
+    pub fn new(name: impl Into<String>, answers: Vec<Answer>) -> Self {
+        Self(Player { kind: "script", name: name.into(), list: Playlist::new(answers).into(), pace: 1.0 })
+    }
+
+    /// Plays the scenario file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`] when it cannot be read, with the line that is wrong.
+    pub fn open(path: &Path) -> Result<Self, ScriptError> {
+        Ok(Self::new(path.display().to_string(), read_scenario(path)?))
+    }
+}
+
+impl Provider for Script {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
+        self.0.stream(&request)
+    }
+}
+
+/// Plays a recording: the same chunks in the same order, without waiting. [`Playlist`] says which answer a
+/// request gets.
+#[derive(Debug, Clone)]
+pub struct Replay(Player);
+
+impl Replay {
+    /// Plays `answers`. `name` stands in the error when there is none left.
+    pub fn new(name: impl Into<String>, answers: Vec<Answer>) -> Self {
+        Self(Player { kind: "replay", name: name.into(), list: Playlist::new(answers).into(), pace: 0.0 })
+    }
+
+    /// Plays the recording at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`] when it cannot be read, with the line that is wrong.
+    pub fn open(path: &Path) -> Result<Self, ScriptError> {
+        Ok(Self::new(path.display().to_string(), read_recording(path)?))
+    }
+
+    /// Waits between chunks as long as it took when it was recorded, times `factor`: 1 is as it was, 0.5 twice as
+    /// fast. Anything that is not a positive number is no waiting.
+    pub fn paced(mut self, factor: f64) -> Self {
+        self.0.pace = factor;
+        self
+    }
+}
+
+impl Provider for Replay {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
+        self.0.stream(&request)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Player {
+    /// The vendor that errors name.
+    kind: &'static str,
+    name: String,
+    list: Arc<Playlist>,
+    /// Every wait is multiplied by this.
+    pace: f64,
+}
+
+impl Player {
+    fn stream(&self, request: &Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
+        match self.list.play(request.answers()) {
+            Some(answer) => play(answer.clone(), self.kind, request.model.clone(), self.pace),
+            None => {
+                let error = LlmError::Script(none_left(&self.name, self.list.places(), request.answers() + 1));
+                futures::stream::iter([Err(error)]).boxed()
+            }
+        }
+    }
+}
+
+/// What is said when answer `number` (counted from 1) is asked for and there are only `count`.
+fn none_left(name: &str, count: usize, number: usize) -> String {
+    let have = match count {
+        0 => "no answers".to_owned(),
+        1 => "only 1 answer".to_owned(),
+        count => format!("only {count} answers"),
+    };
+    format!("{name} has {have}, and answer {number} is asked for; add it to the file, or start a new session")
+}
+
+fn play(answer: Answer, kind: &'static str, model: String, pace: f64) -> BoxStream<'static, Result<Chunk, LlmError>> {
+    async_stream::stream! {
+        for beat in answer.beats {
+            match beat {
+                Beat::Chunk(chunk) => {
+                    let last = matches!(chunk, Chunk::Finish(_));
+                    yield Ok(chunk);
+                    if last {
+                        return;
+                    }
+                }
+                Beat::Wait(time) => {
+                    let time = Duration::try_from_secs_f64(time.as_secs_f64() * pace).unwrap_or_default();
+                    // A timer, even one that is due, costs a millisecond.
+                    if !time.is_zero() {
+                        tokio::time::sleep(time).await;
+                    }
+                }
+                Beat::Fail(failing) => {
+                    yield Err(failing.into_error(kind, &model));
+                    return;
+                }
+                Beat::Hang => std::future::pending::<()>().await,
+            }
+        }
+        yield Err(LlmError::CutOff { provider: kind.to_owned() });
+    }
+    .boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use expect_test::{Expect, expect};
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::answer::{FailKind, Failing, Step};
+    use crate::{AssistantPart, Message};
+
+    fn request(answers: usize) -> Request {
+        let asked = Message::User { content: Vec::new() };
+        let answered = Message::Assistant { parts: vec![AssistantPart::Text { text: "a".to_owned(), item: None }] };
+        let mut messages = vec![asked.clone()];
+        messages.extend((0..answers).flat_map(|_| [answered.clone(), asked.clone()]));
+        Request { model: "m".to_owned(), messages, ..Request::default() }
+    }
+
+    async fn check(provider: &impl Provider, answers: usize, want: Expect) {
+        let played: Vec<_> = provider.stream(request(answers)).collect().await;
+        let lines = played.into_iter().map(|chunk| match chunk {
+            Ok(chunk) => format!("{chunk:?}\n"),
+            Err(error) => format!("error: {error}\n"),
+        });
+        want.assert_eq(&lines.collect::<String>());
+    }
+
+    #[tokio::test]
+    async fn the_history_says_which_answer_is_next() {
+        let script = Script::new("two.jsonl", vec![Answer::new([Step::text("one")]), Answer::new([Step::text("two")])]);
+        for _ in 0..2 {
+            check(
+                &script,
+                0,
+                expect![[r#"
+                    Text("one")
+                    TextEnd { item: None }
+                    Finish(Stop)
+                "#]],
+            )
+            .await;
+        }
+        check(
+            &script,
+            1,
+            expect![[r#"
+                Text("two")
+                TextEnd { item: None }
+                Finish(Stop)
+            "#]],
+        )
+        .await;
+        check(
+            &script,
+            2,
+            expect![[r#"
+                error: two.jsonl has only 2 answers, and answer 3 is asked for; add it to the file, or start a new session
+            "#]],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn nothing_follows_an_error_and_an_answer_without_end_is_cut_off() {
+        let failing = Failing { status: Some(503), ..Failing::new(FailKind::Server, "busy") };
+        let after = Beat::Chunk(Chunk::Text("never".to_owned()));
+        let answers = vec![
+            Answer { beats: vec![Beat::Fail(failing), after.clone()] },
+            Answer { beats: vec![Beat::Chunk(Chunk::Text("so".to_owned()))] },
+            Answer { beats: vec![Beat::Chunk(Chunk::Finish(crate::Finish::Stop)), after] },
+        ];
+        let script = Script::new("s", answers);
+        check(
+            &script,
+            0,
+            expect![[r#"
+            error: script failed with status 503: busy
+        "#]],
+        )
+        .await;
+        check(
+            &script,
+            1,
+            expect![[r#"
+            Text("so")
+            error: the answer of script was cut off before its end
+        "#]],
+        )
+        .await;
+        check(
+            &script,
+            2,
+            expect![[r#"
+            Finish(Stop)
+        "#]],
+        )
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_script_waits_a_replay_only_when_paced() {
+        let waits = vec![Answer::new([Step::Wait(Duration::from_secs(8)), Step::text("slow")])];
+        let took = async |provider: &dyn Provider| {
+            let start = Instant::now();
+            provider.stream(request(0)).count().await;
+            start.elapsed()
+        };
+        let near = |time: Duration, want: u64| {
+            assert!(time >= Duration::from_secs(want) && time < Duration::from_secs(want + 1), "{time:?} for {want} s");
+        };
+        near(took(&Script::new("s", waits.clone())).await, 8);
+        near(took(&Replay::new("r", waits.clone())).await, 0);
+        near(took(&Replay::new("r", waits.clone()).paced(0.5)).await, 4);
+        near(took(&Replay::new("r", waits).paced(f64::NAN)).await, 0);
+    }
+
+    #[tokio::test]
+    async fn a_hanging_answer_says_what_it_has_and_stays_open() {
+        let script = Script::new("s", vec![Answer::new([Step::text("a"), Step::Hang])]);
+        let mut stream = script.stream(request(0));
+        assert!(matches!(stream.next().await, Some(Ok(Chunk::Text(_)))));
+        assert!(matches!(futures::poll!(stream.next()), Poll::Pending));
+    }
+}

@@ -1,0 +1,6 @@
+//! The dialects against a server that sends exactly the bytes it is told.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests count as tests")]
+
+mod chat;
+mod server;

@@ -1,0 +1,287 @@
+//! Files of the project: locating, reading, listing, writing, removing. Thin doors, each checks its grant.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use haft_permission::Grant;
+use rustix::fs::{AtFlags, Dir, FileType, OFlags, fstat, statat};
+use tokio::io::AsyncReadExt;
+use tokio::sync::OwnedMutexGuard;
+
+use crate::door::{self, kind};
+use crate::target::Bounds;
+use crate::write::{self, IfExists};
+use crate::{FilesError, Target};
+
+/// Most entries of one folder that are listed.
+pub const MAX_ENTRIES: usize = 100_000;
+/// Size of the pieces in which [`Reading`] hands out a file, in bytes.
+const PIECE: usize = 64 * 1024;
+/// Without `NONBLOCK` opening a pipe would wait for a writer.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// The files of one project. A handle, cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Files {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    bounds: Bounds,
+    /// One lock for each file that is being edited; those nobody holds are swept out whenever one is taken.
+    locks: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
+}
+
+/// What a path turned out to be when it was opened.
+#[derive(Debug)]
+pub enum Opened {
+    /// A plain file.
+    File(Reading),
+    /// A folder, with what is in it.
+    Folder(Listing),
+}
+
+/// What is in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// In no order.
+    pub entries: Vec<Entry>,
+    /// Whether that is all: no more than [`MAX_ENTRIES`] are taken.
+    pub complete: bool,
+}
+
+/// Something in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name; what is no UTF-8 in it is replaced.
+    pub name: String,
+    /// Whether it is a folder, or a link that leads to one.
+    pub folder: bool,
+}
+
+/// Holds back every other edit of one file while it lives.
+#[derive(Debug)]
+pub struct EditLock {
+    _held: OwnedMutexGuard<()>,
+}
+
+impl Files {
+    /// The files of the project whose working folder is `root` and whose version control begins at `worktree`.
+    ///
+    /// A worktree of `/` is none.
+    pub fn new(root: PathBuf, worktree: Option<PathBuf>) -> Self {
+        let bounds = Bounds::new(&root, worktree.as_deref());
+        Self { inner: Arc::new(Inner { bounds, locks: Mutex::default() }) }
+    }
+
+    /// The working folder: absolute, without links.
+    pub fn root(&self) -> &Path {
+        &self.inner.bounds.root
+    }
+
+    /// Finds out where `name` leads. Relative names begin at the working folder; nothing in them is expanded.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::BadName`] for links in a circle and zero bytes, [`FilesError::Io`] where a folder on the way
+    /// may not be entered. That nothing is there is no error.
+    pub fn locate(&self, name: &str) -> Result<Target, FilesError> {
+        self.inner.bounds.locate(name)
+    }
+
+    /// Opens a file to read it piece by piece, or lists a folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FilesError`] that concern reading.
+    pub async fn open(&self, grant: &Grant, target: &Target) -> Result<Opened, FilesError> {
+        let path = for_reading(grant, target)?;
+        blocking(move || match open_any(&path)? {
+            (fd, FileType::Directory, _) => Ok(Opened::Folder(list(&path, &fd)?)),
+            (fd, _, len) => Ok(Opened::File(Reading { file: File::from(fd).into(), len, path })),
+        })
+        .await
+    }
+
+    /// Reads a whole file of at most `max` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::TooBig`], or the others that concern reading.
+    pub async fn read(&self, grant: &Grant, target: &Target, max: u64) -> Result<Vec<u8>, FilesError> {
+        let path = for_reading(grant, target)?;
+        blocking(move || {
+            let (fd, kind, size) = open_any(&path)?;
+            if kind == FileType::Directory {
+                return Err(FilesError::Folder { path });
+            }
+            if size > max {
+                return Err(FilesError::TooBig { path, size, max });
+            }
+            let mut bytes = Vec::new();
+            // It may grow while it is read.
+            File::from(fd)
+                .take(max.saturating_add(1))
+                .read_to_end(&mut bytes)
+                .map_err(|error| FilesError::io(&path, "read", error))?;
+            let size = bytes.len() as u64;
+            if size > max { Err(FilesError::TooBig { path, size, max }) } else { Ok(bytes) }
+        })
+        .await
+    }
+
+    /// Lists a folder.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::NotAFolder`], or the others that concern reading.
+    pub async fn list(&self, grant: &Grant, target: &Target) -> Result<Listing, FilesError> {
+        let path = for_reading(grant, target)?;
+        blocking(move || match open_any(&path)? {
+            (fd, FileType::Directory, _) => list(&path, &fd),
+            _ => Err(FilesError::NotAFolder { path }),
+        })
+        .await
+    }
+
+    /// Writes a file, whole or not at all, and makes the folders above it. Its mode stays as it was.
+    ///
+    /// Dropping the future does not stop it half way: the file is then the old or the new one.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Exists`] and [`FilesError::Changed`] as `if_exists` says, [`FilesError::Io`] for a file or
+    /// folder that may not be written, or the others that concern opening.
+    pub async fn write(
+        &self,
+        grant: &Grant,
+        target: &Target,
+        bytes: impl Into<Vec<u8>>,
+        if_exists: IfExists,
+    ) -> Result<(), FilesError> {
+        let path = for_writing(grant, target)?;
+        let bytes = bytes.into();
+        blocking(move || write::write(&path, &bytes, &if_exists)).await
+    }
+
+    /// Removes a plain file.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Missing`], [`FilesError::Folder`], or the others that concern opening.
+    pub async fn remove(&self, grant: &Grant, target: &Target) -> Result<(), FilesError> {
+        let path = for_writing(grant, target)?;
+        blocking(move || write::remove(&path)).await
+    }
+
+    /// Waits for its turn to edit the file: edits of one file queue.
+    pub async fn lock(&self, target: &Target) -> EditLock {
+        let lock = {
+            // The map is whole after each line, so a panic elsewhere does no harm to it.
+            let mut locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| lock.strong_count() > 0);
+            let known = locks.get(&target.path).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let lock = Arc::default();
+                locks.insert(target.path.clone(), Arc::downgrade(&lock));
+                lock
+            })
+        };
+        EditLock { _held: lock.lock_owned().await }
+    }
+}
+
+/// A file that is read piece by piece, so that its size does not matter.
+#[derive(Debug)]
+pub struct Reading {
+    file: tokio::fs::File,
+    len: u64,
+    path: PathBuf,
+}
+
+impl Reading {
+    /// Its size when it was opened, in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it was empty when it was opened.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The next bytes, never none; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Io`].
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, FilesError> {
+        let mut piece = vec![0; PIECE];
+        let got = self.file.read(&mut piece).await.map_err(|error| FilesError::io(&self.path, "read", error))?;
+        piece.truncate(got);
+        Ok((got > 0).then_some(piece))
+    }
+}
+
+fn for_reading(grant: &Grant, target: &Target) -> Result<PathBuf, FilesError> {
+    let path = target.path.clone();
+    if grant.covers_read(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
+}
+
+fn for_writing(grant: &Grant, target: &Target) -> Result<PathBuf, FilesError> {
+    let path = target.path.clone();
+    if grant.covers_write(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
+}
+
+/// Opens a plain file or a folder, and says which and how large.
+fn open_any(path: &Path) -> Result<(OwnedFd, FileType, u64), FilesError> {
+    let failed = |errno| FilesError::at(path, "read", errno);
+    let fd = door::open(path, READ).map_err(failed)?;
+    let stat = fstat(&fd).map_err(failed)?;
+    match kind(&stat) {
+        found @ (FileType::RegularFile | FileType::Directory) => Ok((fd, found, stat.st_size.try_into().unwrap_or(0))),
+        _ => Err(FilesError::Special { path: path.to_owned() }),
+    }
+}
+
+fn list(path: &Path, fd: &OwnedFd) -> Result<Listing, FilesError> {
+    let failed = |errno| FilesError::at(path, "list", errno);
+    let mut entries = Vec::new();
+    for entry in Dir::read_from(fd).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        if entries.len() == MAX_ENTRIES {
+            return Ok(Listing { entries, complete: false });
+        }
+        let folder = match entry.file_type() {
+            FileType::Directory => true,
+            FileType::Symlink | FileType::Unknown => {
+                statat(fd, name, AtFlags::empty()).is_ok_and(|stat| kind(&stat) == FileType::Directory)
+            }
+            _ => false,
+        };
+        entries.push(Entry { name: name.to_string_lossy().into_owned(), folder });
+    }
+    Ok(Listing { entries, complete: true })
+}
+
+/// Does slow work beside the runtime.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime is ending, and this future with it.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Real shells, each with its end.
+
+use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule};
+use haft_protocol::Clock;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::*;
+
+async fn grant(text: &str, dir: &Path) -> Grant {
+    let clock = Clock::scripted(1);
+    let asker = Asker { session: clock.mint(), call: None };
+    let gate = Gate::new(clock, Answerer::Nobody, |_| {});
+    let rules = [Rule::new("*", "*", Action::Allow)];
+    let run = Effect::Run { command: text.to_owned(), dir: dir.to_owned() };
+    gate.ask(&asker, &rules, Access::new("bash", "*").with(run)).await.unwrap()
+}
+
+async fn start_in(dir: &Path, text: &str, env: &[(&str, &str)]) -> Result<Running, ProcessError> {
+    let env = env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let command = Command { text: text.to_owned(), dir: dir.to_owned(), env };
+    Processes::new("/bin/sh".into(), Vec::new()).spawn(&grant(text, dir).await, &command)
+}
+
+async fn start(text: &str) -> Running {
+    start_in(Path::new("/"), text, &[]).await.unwrap()
+}
+
+async fn all(running: &mut Running) -> String {
+    let mut bytes = Vec::new();
+    while let Some(piece) = running.next().await {
+        bytes.extend(piece);
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Output until there are `count` whole lines.
+async fn lines(running: &mut Running, count: usize) -> Vec<String> {
+    let mut text = String::new();
+    while text.matches('\n').count() < count {
+        text.push_str(std::str::from_utf8(&running.next().await.expect("more output")).unwrap());
+    }
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Handles that tell when these processes end, whoever their parents are.
+fn watch(pids: &[String]) -> Vec<OwnedFd> {
+    let watch = |pid: &String| {
+        let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+        pidfd_open(pid, PidfdFlags::empty()).unwrap()
+    };
+    pids.iter().map(watch).collect()
+}
+
+async fn all_gone(watched: Vec<OwnedFd>) {
+    let wait = move || {
+        for process in watched {
+            poll(&mut [PollFd::new(&process, PollFlags::IN)], None).unwrap();
+        }
+    };
+    tokio::task::spawn_blocking(wait).await.unwrap();
+}
+
+#[tokio::test]
+async fn both_outputs_come_in_the_order_they_were_written() {
+    let mut running = start("echo a; echo b >&2; echo c; printf d >&2").await;
+    assert_eq!(all(&mut running).await, "a\nb\nc\nd");
+    assert_eq!(running.end().await, End { code: Some(0), signal: None, left_running: false });
+}
+
+#[tokio::test]
+async fn the_end_says_code_or_signal() {
+    assert_eq!(start("exit 7").await.end().await, End { code: Some(7), signal: None, left_running: false });
+    assert_eq!(start("kill -9 $$").await.end().await, End { code: None, signal: Some(9), left_running: false });
+}
+
+#[tokio::test]
+async fn standard_input_is_empty() {
+    assert_eq!(all(&mut start("cat; echo done").await).await, "done\n");
+}
+
+#[tokio::test]
+async fn the_folder_and_added_variables_are_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = std::fs::canonicalize(dir.path()).unwrap();
+    let text = "pwd; echo $HAFT$AGENT$OPENCODE $MY_TOKEN";
+    let mut running = start_in(&dir, text, &[("MY_TOKEN", "given")]).await.unwrap();
+    assert_eq!(all(&mut running).await, format!("{}\n111 given\n", dir.display()));
+}
+
+#[tokio::test]
+async fn a_folder_that_is_none_or_has_become_a_link_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = std::fs::canonicalize(dir.path()).unwrap();
+    std::os::unix::fs::symlink("/", dir.join("link")).unwrap();
+    for name in ["none", "link"] {
+        let result = start_in(&dir.join(name), "true", &[]).await;
+        assert!(matches!(result, Err(ProcessError::NoFolder { .. })), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_command_that_was_granted_runs() {
+    let granted = grant("true", Path::new("/")).await;
+    let processes = Processes::new("/bin/sh".into(), Vec::new());
+    for (text, dir) in [("false", "/"), ("true", "/tmp")] {
+        let command = Command { text: text.to_owned(), dir: dir.into(), env: Vec::new() };
+        assert!(matches!(processes.spawn(&granted, &command), Err(ProcessError::NotGranted { .. })), "{text} {dir}");
+    }
+}
+
+#[tokio::test]
+async fn a_shell_that_is_missing_is_named() {
+    let command = Command { text: "true".to_owned(), dir: "/".into(), env: Vec::new() };
+    let result = Processes::new("/no/shell".into(), Vec::new()).spawn(&grant("true", Path::new("/")).await, &command);
+    assert_eq!(result.unwrap_err().to_string(), "cannot start /no/shell");
+}
+
+#[test]
+fn secrets_are_not_passed_on() {
+    let ours = ["PATH", "OPENAI_API_KEY", "gh_token", "X_SECRET", "Listed", "TOKENS", "HAFT"];
+    let ours = ours.iter().map(|name| (OsString::from(name), OsString::from("ours")));
+    let added = [("DEPLOY_TOKEN".to_owned(), "given".to_owned())];
+    let got: Vec<_> = environment(ours, &["LISTED".to_owned()], &added)
+        .into_iter()
+        .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+        .collect();
+    assert_eq!(got, ["PATH=ours", "TOKENS=ours", "HAFT=ours", "HAFT=1", "AGENT=1", "OPENCODE=1", "DEPLOY_TOKEN=given"]);
+}
+
+const TREE: &str = "sh -c 'sh -c \"echo \\$\\$; sleep 1000\" & echo $$; wait' & echo $$; wait";
+
+#[tokio::test]
+async fn dropping_it_ends_the_whole_tree() {
+    let mut running = start(TREE).await;
+    let tree = watch(&lines(&mut running, 3).await);
+    drop(running);
+    all_gone(tree).await;
+}
+
+#[tokio::test]
+async fn stopping_it_ends_the_whole_tree() {
+    let mut running = start(TREE).await;
+    let tree = watch(&lines(&mut running, 3).await);
+    running.stop(Duration::from_secs(60));
+    let end = running.end().await;
+    all_gone(tree).await;
+    assert_eq!((end.signal, end.left_running), (Some(15), false));
+}
+
+#[tokio::test]
+async fn what_ignores_the_request_to_end_is_killed() {
+    let mut running = start("trap '' TERM; echo $$; while :; do sleep 1000; done").await;
+    let tree = watch(&lines(&mut running, 1).await);
+    running.stop(Duration::from_millis(10));
+    let end = running.end().await;
+    all_gone(tree).await;
+    assert_eq!(end, End { code: None, signal: Some(9), left_running: false });
+}
+
+#[tokio::test]
+async fn what_was_left_in_the_background_does_not_hold_the_call_and_is_ended() {
+    for background in ["sleep 1000 &", "sleep 1000 >/dev/null 2>&1 &", "(trap '' TERM HUP; sleep 1000) &"] {
+        let mut running = start(&format!("{background} echo $!")).await;
+        let tree = watch(&lines(&mut running, 1).await);
+        assert_eq!(all(&mut running).await, "");
+        let end = running.end().await;
+        all_gone(tree).await;
+        assert_eq!(end, End { code: Some(0), signal: None, left_running: true }, "{background}");
+    }
+}
+
+#[tokio::test]
+async fn a_flood_from_the_background_does_not_hold_the_call() {
+    let mut running = start("yes & echo started").await;
+    while running.next().await.is_some() {}
+    assert!(running.end().await.left_running);
+}
+
+#[tokio::test]
+async fn last_words_from_the_background_are_heard() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, rustix::fs::Mode::from_raw_mode(0o600), 0).unwrap();
+    let mut running = start(&format!("(read x < {}; echo $x) & echo first", fifo.display())).await;
+    running.linger = Duration::from_secs(60);
+    assert_eq!(lines(&mut running, 1).await, ["first"]);
+    std::fs::write(&fifo, "last\n").unwrap();
+    assert_eq!(all(&mut running).await, "last\n");
+    assert!(!running.end().await.left_running);
+}
+
+#[tokio::test]
+async fn no_zombie_is_left() {
+    let mut running = start("echo $$").await;
+    let pid = lines(&mut running, 1).await.remove(0);
+    running.end().await;
+    assert!(!Path::new("/proc").join(pid).exists());
+}
+
+#[tokio::test]
+async fn output_waits_in_the_pipe_for_whoever_reads() {
+    let mut running = start("yes | head -c 3000000").await;
+    let mut total = 0;
+    while let Some(piece) = running.next().await {
+        assert!(piece.len() <= PIECE);
+        total += piece.len();
+    }
+    assert_eq!(total, 3_000_000);
+}

@@ -1,0 +1,262 @@
+//! Where a name leads: the true path behind it, and whether that is inside the project.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+use crate::FilesError;
+
+/// Most links that one name may lead through, as in the Linux kernel.
+const MAX_LINKS: usize = 40;
+
+/// Where a name leads. [`Files::locate`](crate::Files::locate) makes it; nothing is open yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The true path: absolute, without links as of now. It need not exist.
+    pub path: PathBuf,
+    /// The true path as people and rules see it: relative to the worktree, or to the working folder where there is
+    /// no worktree. It starts with `../` outside, and is empty for the base itself.
+    pub title: String,
+    /// Whether the true path is beneath the working folder or the worktree, or is one of them.
+    pub inside: bool,
+    /// What is there now. A hint for asking: the door looks again.
+    pub found: Found,
+}
+
+/// What a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing yet, or nothing that can be looked at.
+    Nothing,
+    /// A folder.
+    Folder,
+    /// A file, or something else that is no folder.
+    File,
+}
+
+impl Target {
+    /// The folder that the target is in; for a folder, itself.
+    pub fn home(&self) -> &Path {
+        match self.found {
+            Found::Folder => &self.path,
+            Found::Nothing | Found::File => self.path.parent().unwrap_or(&self.path),
+        }
+    }
+}
+
+/// The two folders that make up "inside the project".
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    /// The working folder: absolute, without links.
+    pub(crate) root: PathBuf,
+    /// The folder under version control, unless it is `/`: a project without one does not own the whole disk.
+    worktree: Option<PathBuf>,
+}
+
+impl Bounds {
+    /// Both folders as their true paths, as far as they can be found out.
+    pub(crate) fn new(root: &Path, worktree: Option<&Path>) -> Self {
+        let truly = |path: &Path| {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            follow(&absolute).unwrap_or(absolute)
+        };
+        let worktree = worktree.map(truly).filter(|path| path.parent().is_some());
+        Self { root: truly(root), worktree }
+    }
+
+    /// Resolves `name` against the working folder. `..` is taken off as it is written, before links are followed.
+    pub(crate) fn locate(&self, name: &str) -> Result<Target, FilesError> {
+        if name.contains('\0') {
+            return Err(FilesError::BadName { name: name.to_owned(), why: "it holds a zero byte" });
+        }
+        let path = follow(&normal(&self.root.join(name)))?;
+        let worktree = self.worktree.as_deref();
+        let inside = path.starts_with(&self.root) || worktree.is_some_and(|worktree| path.starts_with(worktree));
+        let title = relative(worktree.unwrap_or(&self.root), &path);
+        let found = match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() => Found::Folder,
+            Ok(_) => Found::File,
+            Err(_) => Found::Nothing,
+        };
+        Ok(Target { path, title, inside, found })
+    }
+}
+
+/// An absolute `path` without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut done = PathBuf::from("/");
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => done.push(name),
+            Component::ParentDir => {
+                done.pop();
+            }
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    done
+}
+
+/// The true path of `path`: every link in it followed, also one whose end does not exist.
+fn follow(path: &Path) -> Result<PathBuf, FilesError> {
+    let mut done = PathBuf::from("/");
+    let mut rest = names(path);
+    let mut links = 0;
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            done.pop();
+            continue;
+        }
+        done.push(&name);
+        let link = match fs::symlink_metadata(&done) {
+            Ok(meta) if meta.is_symlink() => fs::read_link(&done),
+            Ok(_) => continue,
+            // What is not there has no links in it either.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
+            Err(error) => Err(error),
+        };
+        let link = link.map_err(|error| FilesError::io(&done, "look at", error))?;
+        links += 1;
+        if links > MAX_LINKS {
+            let name = path.display().to_string();
+            return Err(FilesError::BadName { name, why: "it leads through too many links, or round in a circle" });
+        }
+        if link.is_absolute() {
+            done = PathBuf::from("/");
+        } else {
+            done.pop();
+        }
+        rest.append(&mut names(&link));
+    }
+    Ok(done)
+}
+
+/// The names in `path`, last one first, `..` among them.
+fn names(path: &Path) -> Vec<OsString> {
+    let name = |component| match component {
+        Component::Normal(name) => Some(OsString::from(name)),
+        Component::ParentDir => Some("..".into()),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    };
+    path.components().rev().filter_map(name).collect()
+}
+
+/// How to get from the folder `base` to `path`, both absolute and normal.
+fn relative(base: &Path, path: &Path) -> String {
+    let common = base.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    let ups = base.components().skip(common).map(|_| Component::ParentDir);
+    ups.chain(path.components().skip(common)).collect::<PathBuf>().display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// `base/project` with links to all sides, and `base/outside`. The working folder is `base/project/src`.
+    fn scene() -> (tempfile::TempDir, Bounds) {
+        let base = tempfile::tempdir().unwrap();
+        let at = |name: &str| base.path().join(name);
+        fs::create_dir_all(at("project/src")).unwrap();
+        fs::create_dir_all(at("outside")).unwrap();
+        fs::write(at("project/src/a.rs"), "").unwrap();
+        fs::write(at("outside/secret"), "").unwrap();
+        symlink("src", at("project/in")).unwrap();
+        symlink("../outside", at("project/out")).unwrap();
+        symlink(at("outside/secret"), at("project/file")).unwrap();
+        symlink("../outside/new", at("project/dangling")).unwrap();
+        symlink("round", at("project/round")).unwrap();
+        symlink("a", at("project/b")).unwrap();
+        symlink("b", at("project/a")).unwrap();
+        let bounds = Bounds::new(&at("project/src"), Some(&at("project")));
+        (base, bounds)
+    }
+
+    #[track_caller]
+    fn check(name: &str, want: &str, inside: bool) {
+        let (_base, bounds) = scene();
+        let got = bounds.locate(name).unwrap();
+        assert_eq!((got.title.as_str(), got.inside), (want, inside), "{name}");
+        assert!(got.path.ends_with(want.trim_start_matches("../")), "{name}: {}", got.path.display());
+    }
+
+    #[test]
+    fn names_are_relative_to_the_working_folder_and_titles_to_the_worktree() {
+        check("a.rs", "src/a.rs", true);
+        check("./x//new.rs", "src/x/new.rs", true);
+        check("", "src", true);
+        check("..", "", true);
+        check("../README.md", "README.md", true);
+        check("~/x", "src/~/x", true);
+        check("$HOME", "src/$HOME", true);
+    }
+
+    #[test]
+    fn what_is_outside_is_said_to_be() {
+        check("../../outside/secret", "../outside/secret", false);
+        check("../../projectx", "../projectx", false);
+        check("x/../../../outside", "../outside", false);
+        let (_base, bounds) = scene();
+        assert!(!bounds.locate("/etc/passwd").unwrap().inside);
+        assert_eq!(bounds.locate(&"../".repeat(50)).unwrap().path, Path::new("/"));
+    }
+
+    #[test]
+    fn links_are_followed_to_where_they_lead() {
+        check("../in/a.rs", "src/a.rs", true);
+        check("../out/secret", "../outside/secret", false);
+        check("../out", "../outside", false);
+        check("../file", "../outside/secret", false);
+    }
+
+    #[test]
+    fn a_link_to_nothing_leads_to_that_nothing() {
+        check("../dangling", "../outside/new", false);
+        check("../out/deep/er/new", "../outside/deep/er/new", false);
+    }
+
+    #[test]
+    fn circles_and_zero_bytes_are_refused() {
+        let (_base, bounds) = scene();
+        for name in ["../round", "../a", "../b/x", "a\0b"] {
+            assert!(matches!(bounds.locate(name), Err(FilesError::BadName { .. })), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_noted() {
+        let (_base, bounds) = scene();
+        for (name, want) in [("a.rs", Found::File), ("../in", Found::Folder), ("none", Found::Nothing)] {
+            assert_eq!(bounds.locate(name).unwrap().found, want, "{name}");
+        }
+        assert!(bounds.locate("a.rs").unwrap().home().ends_with("src"));
+        assert!(bounds.locate("../in").unwrap().home().ends_with("src"));
+    }
+
+    #[test]
+    fn a_file_on_the_way_is_no_error_yet() {
+        check("a.rs/b", "src/a.rs/b", true);
+    }
+
+    #[test]
+    fn the_root_of_the_disk_is_no_worktree() {
+        let base = tempfile::tempdir().unwrap();
+        let bounds = Bounds::new(base.path(), Some(Path::new("/")));
+        assert!(!bounds.locate("/etc/passwd").unwrap().inside);
+        let inside = bounds.locate("a").unwrap();
+        assert_eq!((inside.title.as_str(), inside.inside), ("a", true));
+    }
+
+    #[test]
+    fn a_project_that_is_itself_reached_by_a_link_is_still_one() {
+        let base = tempfile::tempdir().unwrap();
+        fs::create_dir(base.path().join("real")).unwrap();
+        symlink("real", base.path().join("link")).unwrap();
+        let bounds = Bounds::new(&base.path().join("link"), None);
+        let by_link = bounds.locate(base.path().join("link/a").to_str().unwrap()).unwrap();
+        let by_name = bounds.locate(base.path().join("real/a").to_str().unwrap()).unwrap();
+        assert_eq!(by_link, by_name);
+        assert!(by_link.inside);
+    }
+}

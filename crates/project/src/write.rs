@@ -1,0 +1,218 @@
+//! Writing a file whole or not at all, and removing one.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{
+    Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, mkdirat, openat, renameat,
+    statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::FilesError;
+use crate::door::{self, FOLDER};
+
+/// What to do about a file that is there already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IfExists {
+    /// Leave it and fail with [`FilesError::Exists`].
+    Fail,
+    /// Replace it if these bytes are what it holds, else fail with [`FilesError::Changed`]. The bytes are compared
+    /// just before: between reading a file and changing it a person may take an hour to say yes.
+    ReplaceOnly(Vec<u8>),
+    /// Replace it, whatever it holds.
+    Replace,
+}
+
+/// How many names are tried for the new file beside the old one. More are taken only after as many crashes.
+const MAX_TEMP_NAMES: usize = 100;
+
+/// Puts `bytes` at the true path `path`: all of them, or nothing happens. Missing folders are made.
+///
+/// The bytes go into a new file beside the old one, which then takes its name, its mode and, where the system
+/// lets us, its owner. They are not forced to the disk: after a power cut the file may be the old one.
+pub(crate) fn write(path: &Path, bytes: &[u8], if_exists: &IfExists) -> Result<(), FilesError> {
+    let (folder, name) = split(path)?;
+    let dir = make_folder(folder)?;
+    let failed = |doing| move |errno: Errno| FilesError::at(path, doing, errno);
+    let old = old_file(&dir, path, name)?;
+    may_write(&dir, path, name, old.as_ref(), if_exists)?;
+
+    let mut temp = Temp::make(&dir, old.as_ref()).map_err(|errno| FilesError::io(path, "write", errno.into()))?;
+    temp.file.write_all(bytes).map_err(|error| FilesError::io(path, "write", error))?;
+    if let Some(old) = &old {
+        keep_owner_and_mode(temp.file.as_fd(), old).map_err(failed("keep the mode of"))?;
+    }
+    temp.take_name(name, if_exists).map_err(|errno| match errno {
+        Errno::EXIST => FilesError::Exists { path: path.to_owned() },
+        other => FilesError::at(path, "write", other),
+    })
+}
+
+/// Removes the plain file at the true path `path`.
+pub(crate) fn remove(path: &Path) -> Result<(), FilesError> {
+    let (folder, name) = split(path)?;
+    let dir = door::open(folder, FOLDER).map_err(|errno| FilesError::at(path, "remove", errno))?;
+    if old_file(&dir, path, name)?.is_none() {
+        return Err(FilesError::Missing { path: path.to_owned() });
+    }
+    unlinkat(&dir, name, AtFlags::empty()).map_err(|errno| FilesError::at(path, "remove", errno))
+}
+
+fn split(path: &Path) -> Result<(&Path, &Path), FilesError> {
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => Ok((folder, Path::new(name))),
+        _ => Err(FilesError::Folder { path: path.to_owned() }),
+    }
+}
+
+/// Opens the folder `path`, and makes it and those above it where they are missing.
+fn make_folder(path: &Path) -> Result<OwnedFd, FilesError> {
+    match door::open(path, FOLDER) {
+        Err(Errno::NOENT) => {}
+        Err(Errno::NOTDIR) => return Err(FilesError::NotAFolder { path: path.to_owned() }),
+        other => return other.map_err(|errno| FilesError::at(path, "open the folder", errno)),
+    }
+    let (above, name) = split(path)?;
+    let above = make_folder(above)?;
+    match mkdirat(&above, name, Mode::from_raw_mode(0o777)) {
+        // Somebody else made it just now.
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(FilesError::io(path, "make the folder", errno.into())),
+    }
+    door::step(&above, name, FOLDER).map_err(|errno| FilesError::at(path, "open the folder", errno))
+}
+
+/// The plain file that `name` in `dir` is; anything else there is an error.
+fn old_file(dir: &OwnedFd, path: &Path, name: &Path) -> Result<Option<Stat>, FilesError> {
+    let path = || path.to_owned();
+    match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(FilesError::at(&path(), "look at", errno)),
+        Ok(stat) => match door::kind(&stat) {
+            FileType::RegularFile => Ok(Some(stat)),
+            FileType::Symlink => Err(FilesError::Link { path: path() }),
+            FileType::Directory => Err(FilesError::Folder { path: path() }),
+            _ => Err(FilesError::Special { path: path() }),
+        },
+    }
+}
+
+fn may_write(
+    dir: &OwnedFd,
+    path: &Path,
+    name: &Path,
+    old: Option<&Stat>,
+    if_exists: &IfExists,
+) -> Result<(), FilesError> {
+    let Some(old) = old else {
+        return match if_exists {
+            IfExists::ReplaceOnly(_) => Err(FilesError::Changed { path: path.to_owned() }),
+            IfExists::Fail | IfExists::Replace => Ok(()),
+        };
+    };
+    // Renaming needs no right to the old file itself, but whoever made it read-only meant it.
+    if accessat(dir, name, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
+        return Err(FilesError::io(path, "write", Errno::ACCESS.into()));
+    }
+    match if_exists {
+        IfExists::Fail => Err(FilesError::Exists { path: path.to_owned() }),
+        IfExists::ReplaceOnly(want) if !holds(dir, path, name, old, want)? => {
+            Err(FilesError::Changed { path: path.to_owned() })
+        }
+        IfExists::ReplaceOnly(_) | IfExists::Replace => Ok(()),
+    }
+}
+
+/// Whether the file holds exactly the bytes `want`.
+fn holds(dir: &OwnedFd, path: &Path, name: &Path, old: &Stat, want: &[u8]) -> Result<bool, FilesError> {
+    let want_len = want.len() as u64;
+    if u64::try_from(old.st_size) != Ok(want_len) {
+        return Ok(false);
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(door::step(dir, name, flags).map_err(|errno| FilesError::at(path, "read", errno))?);
+    let mut bytes = Vec::with_capacity(want.len());
+    file.take(want_len + 1).read_to_end(&mut bytes).map_err(|error| FilesError::io(path, "read", error))?;
+    Ok(bytes == want)
+}
+
+fn keep_owner_and_mode(file: impl AsFd, old: &Stat) -> Result<(), Errno> {
+    let mut mode = old.st_mode & 0o7777;
+    let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+    // Who may not give a file away keeps it, but then a program must not get the rights of its new owner.
+    if fchown(&file, Some(owner), Some(group)).is_err() {
+        mode &= 0o777;
+    }
+    fchmod(&file, Mode::from_raw_mode(mode))
+}
+
+/// A file under a passing name. It is gone again unless it takes a real one.
+struct Temp<'a> {
+    dir: &'a OwnedFd,
+    name: PathBuf,
+    file: File,
+    kept: bool,
+}
+
+impl<'a> Temp<'a> {
+    fn make(dir: &'a OwnedFd, old: Option<&Stat>) -> Result<Self, Errno> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        // What replaces a file is nobody's business until it has that file's mode.
+        let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut last = Errno::EXIST;
+        for _ in 0..MAX_TEMP_NAMES {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = PathBuf::from(format!(".haft-{}-{count}.tmp", std::process::id()));
+            match openat(dir, &name, flags, mode) {
+                Ok(fd) => return Ok(Self { dir, name, file: File::from(fd), kept: false }),
+                Err(Errno::EXIST) => last = Errno::EXIST,
+                Err(errno) => return Err(errno),
+            }
+        }
+        Err(last)
+    }
+
+    fn take_name(&mut self, name: &Path, if_exists: &IfExists) -> Result<(), Errno> {
+        match if_exists {
+            IfExists::Fail => rename_to_new(self.dir, &self.name, name)?,
+            // A link that was put there just now is replaced itself; what it leads to is not touched.
+            IfExists::Replace | IfExists::ReplaceOnly(_) => renameat(self.dir, &self.name, self.dir, name)?,
+        }
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nothing can be done about it here, and the first error is the one to tell.
+            let _ = unlinkat(self.dir, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// Renames, unless something has the new name already.
+fn rename_to_new(dir: &OwnedFd, from: &Path, to: &Path) -> Result<(), Errno> {
+    #[cfg(target_os = "linux")]
+    match rustix::fs::renameat_with(dir, from, dir, to, rustix::fs::RenameFlags::NOREPLACE) {
+        // Not every file system can; that nothing was there has been looked at before.
+        Err(Errno::INVAL | Errno::NOSYS) => {}
+        other => return other,
+    }
+    renameat(dir, from, dir, to)
+}
+
+/// Writes as far as the last step and fails there.
+#[cfg(test)]
+pub(crate) fn fail_to_take_name(dir: &OwnedFd, taken: &Path) {
+    let mut temp = Temp::make(dir, None).unwrap();
+    temp.file.write_all(b"x").unwrap();
+    assert!(temp.take_name(taken, &IfExists::Fail).is_err());
+    assert!(temp.take_name(taken, &IfExists::Replace).is_err());
+}

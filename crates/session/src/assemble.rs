@@ -1,0 +1,151 @@
+//! From the history to the request. Pure.
+//!
+//! The history is a record of what happened; the request is a projection of it that every model accepts: each call
+//! has exactly one result, nothing is empty, a vendor's own items go back to the model that made them and to no
+//! other. Equal histories give equal requests, and a longer history begins with what the shorter one gave.
+
+use haft_llm::{AssistantPart, Content, Message as Turn, Request, ToolResult, ToolSpec};
+use haft_protocol::{Assistant, Failure, History, Message, ModelRef, Object, Part, PartKind, ToolState, Turned};
+use haft_tool::Spec;
+use serde_json::Value;
+
+use crate::Model;
+use crate::fold;
+use crate::recover::CUT_OFF;
+
+/// The request for the next step.
+pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
+    let session = history.messages().first().map(|turned| turned.info.session_id().to_string());
+    Request {
+        model: model.api_id.clone(),
+        system: system.to_owned(),
+        messages: history.messages().iter().flat_map(|turned| turns(turned, &model.reference)).collect(),
+        tools: tools.iter().map(spec).collect(),
+        max_output: model.limits.ask_for(),
+        session,
+        extra: model.extra.clone(),
+        ..Request::default()
+    }
+}
+
+fn spec(spec: &Spec) -> ToolSpec {
+    ToolSpec { name: spec.name.clone(), description: spec.description.clone(), parameters: spec.parameters.clone() }
+}
+
+fn turns(turned: &Turned, model: &ModelRef) -> Vec<Turn> {
+    match &turned.info {
+        Message::User(_) => {
+            let content: Vec<Content> = turned.parts.iter().filter_map(shown).collect();
+            if content.is_empty() { Vec::new() } else { vec![Turn::User { content }] }
+        }
+        Message::Assistant(assistant) => answer(assistant, &turned.parts, model),
+    }
+}
+
+fn shown(part: &Part) -> Option<Content> {
+    match &part.kind {
+        PartKind::Text { text, .. } if !text.is_empty() => Some(Content::text(text)),
+        PartKind::File { mime, filename, url } => media(mime, filename.as_deref(), url),
+        PartKind::Text { .. }
+        | PartKind::Reasoning { .. }
+        | PartKind::Tool { .. }
+        | PartKind::Vendor { .. }
+        | PartKind::StepStart {}
+        | PartKind::StepFinish { .. } => None,
+    }
+}
+
+/// A file that carries its own bytes. Others were put into words when the prompt was taken.
+fn media(mime: &str, name: Option<&str>, url: &str) -> Option<Content> {
+    let (_, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    Some(Content::Media { mime: mime.to_owned(), data: data.to_owned(), name: name.map(str::to_owned) })
+}
+
+fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef) -> Vec<Turn> {
+    if !counts(assistant, parts) {
+        return Vec::new();
+    }
+    let same = assistant.provider_id == model.provider_id && assistant.model_id == model.model_id;
+    let item = |metadata: Option<&Object>| fold::item(metadata).filter(|_| same);
+    let mut said = Vec::new();
+    let mut results = Vec::new();
+    for part in parts {
+        match &part.kind {
+            PartKind::Text { text, metadata, .. } => {
+                if !text.is_empty() {
+                    said.push(AssistantPart::Text { text: text.clone(), item: item(metadata.as_ref()) });
+                }
+            }
+            PartKind::Reasoning { text, metadata, .. } => {
+                let item = item(metadata.as_ref());
+                // Thoughts of another model are of no use to this one.
+                if same && (!text.is_empty() || item.is_some()) {
+                    said.push(AssistantPart::Reasoning { text: text.clone(), item });
+                }
+            }
+            PartKind::Tool { call_id, tool, state, metadata } => {
+                said.push(AssistantPart::ToolCall {
+                    id: call_id.clone(),
+                    name: tool.clone(),
+                    arguments: arguments(state),
+                    item: item(metadata.as_ref()),
+                });
+                let (content, is_error) = result(state);
+                results.push(ToolResult { id: call_id.clone(), name: tool.clone(), content, is_error });
+            }
+            PartKind::Vendor { metadata } => {
+                said.extend(item(Some(metadata)).map(|item| AssistantPart::Vendor { item }));
+            }
+            PartKind::File { .. } | PartKind::StepStart {} | PartKind::StepFinish { .. } => {}
+        }
+    }
+    let mut turns = Vec::new();
+    if !said.is_empty() {
+        turns.push(Turn::Assistant { parts: said });
+    }
+    if !results.is_empty() {
+        turns.push(Turn::Tools { results });
+    }
+    turns
+}
+
+/// Whether an answer is part of the conversation. One that failed is not; one that was stopped is, if it had got to
+/// say or do something.
+fn counts(assistant: &Assistant, parts: &[Part]) -> bool {
+    match &assistant.error {
+        None => true,
+        Some(failure) if failure.name == Failure::ABORTED => parts.iter().any(|part| match &part.kind {
+            PartKind::Text { text, .. } => !text.is_empty(),
+            PartKind::Tool { .. } => true,
+            PartKind::Reasoning { .. }
+            | PartKind::File { .. }
+            | PartKind::Vendor { .. }
+            | PartKind::StepStart {}
+            | PartKind::StepFinish { .. } => false,
+        }),
+        Some(_) => false,
+    }
+}
+
+/// The arguments as JSON text. A call whose arguments never were an object is shown with none: models refuse others.
+fn arguments(state: &ToolState) -> String {
+    let object = match state {
+        ToolState::Pending { raw, .. } => serde_json::from_str(raw).unwrap_or(Value::Null),
+        ToolState::Running { input, .. } | ToolState::Completed { input, .. } | ToolState::Error { input, .. } => {
+            input.clone()
+        }
+    };
+    if object.is_object() { object.to_string() } else { "{}".to_owned() }
+}
+
+fn result(state: &ToolState) -> (Vec<Content>, bool) {
+    match state {
+        ToolState::Completed { output, attachments, .. } => {
+            let mut content = vec![Content::text(output)];
+            content.extend(attachments.iter().filter_map(shown));
+            (content, false)
+        }
+        ToolState::Error { error, .. } => (vec![Content::text(error)], true),
+        ToolState::Pending { .. } | ToolState::Running { .. } => (vec![Content::text(CUT_OFF)], true),
+    }
+}

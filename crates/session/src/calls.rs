@@ -1,0 +1,187 @@
+//! Runs the calls of a step, and is the host of each.
+
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use haft_permission::{Access, Asker, Denied, Gate, Grant, Rule};
+use haft_protocol::{AskedBy, Clock, MessageId, Object, OutputId, Part, PartKind, SessionId, ToolSpan, ToolState};
+use haft_tool::{Attachment, Call, CallId, Host, INVALID, Output, Registry, ToolError, parse_arguments};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::fold::Planned;
+
+/// What the calls of a session share. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Calls {
+    pub registry: Registry,
+    pub gate: Gate,
+    pub rules: Arc<[Rule]>,
+    pub clock: Clock,
+    pub outputs: PathBuf,
+    pub session: SessionId,
+}
+
+/// What a call was found to mean.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Prepared {
+    pub name: String,
+    pub input: Value,
+}
+
+/// Work in progress of one call, by the call's id.
+pub(crate) struct Progress {
+    pub call: String,
+    pub title: String,
+    pub metadata: Object,
+}
+
+/// How a call ended.
+pub(crate) struct Ended {
+    pub state: ToolState,
+    /// The user said no and nothing else: the turn ends here.
+    pub refused: bool,
+}
+
+impl Calls {
+    /// Finds the tool and reads the arguments. What cannot be matched or read becomes the `invalid` tool, which
+    /// tells the model what is wrong.
+    pub(crate) fn prepare(&self, name: &str, arguments: &str) -> Prepared {
+        self.read(name, arguments).unwrap_or_else(|error| Prepared {
+            name: INVALID.to_owned(),
+            input: json!({ "tool": name, "error": error }),
+        })
+    }
+
+    /// The same, with a text that says what is wrong instead of the `invalid` tool.
+    pub(crate) fn read(&self, name: &str, arguments: &str) -> Result<Prepared, String> {
+        let name = self.registry.find(name)?.to_owned();
+        let input = parse_arguments(&name, arguments)?;
+        Ok(Prepared { name, input })
+    }
+
+    /// Runs one call to its end. Never fails: whatever goes wrong is the call's result.
+    ///
+    /// Dropping the future stops it.
+    pub(crate) async fn run(
+        &self,
+        message: &MessageId,
+        call: &str,
+        prepared: Prepared,
+        cancel: CancellationToken,
+        progress: mpsc::Sender<Progress>,
+    ) -> Ended {
+        let start = self.clock.now_ms();
+        let result = self.outcome(message, call, &prepared, cancel, progress).await;
+        let time = ToolSpan { start, end: self.clock.now_ms(), compacted: None };
+        let input = prepared.input;
+        match result {
+            Ok(output) => {
+                let attachments = output.attachments.into_iter().map(|file| self.attachment(message, file)).collect();
+                let Output { title, text, metadata, .. } = output;
+                let state = ToolState::Completed { input, output: text, title, metadata, time, attachments };
+                Ended { state, refused: false }
+            }
+            Err(error) => {
+                let mut metadata = Object::new();
+                metadata.insert("kind".to_owned(), error.kind().into());
+                if matches!(error, ToolError::Cancelled | ToolError::Denied(Denied::Closed)) {
+                    metadata.insert("interrupted".to_owned(), true.into());
+                }
+                let refused = matches!(&error, ToolError::Denied(Denied::Rejected));
+                let state = ToolState::Error { input, error: error.to_string(), metadata: Some(metadata), time };
+                Ended { state, refused }
+            }
+        }
+    }
+
+    pub(crate) async fn outcome(
+        &self,
+        message: &MessageId,
+        call: &str,
+        prepared: &Prepared,
+        cancel: CancellationToken,
+        progress: mpsc::Sender<Progress>,
+    ) -> Result<Output, ToolError> {
+        if prepared.name == INVALID {
+            let error = prepared.input.get("error").and_then(Value::as_str).unwrap_or("no such tool");
+            return Ok(Output::new("Invalid call", format!("This call was not run: {error}.")).meta("truncated", false));
+        }
+        let host = CallHost {
+            calls: self.clone(),
+            asked_by: AskedBy { message_id: message.clone(), call_id: call.to_owned() },
+            cancel: cancel.clone(),
+            progress,
+        };
+        let id = CallId(call.to_owned());
+        let call = Call::new(self.session.clone(), message.clone(), id, cancel, Arc::new(host));
+        let run = self.registry.run(&prepared.name, prepared.input.clone(), &call);
+        // A tool that panics must not take the session with it.
+        AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|panic| {
+            let what = panic.downcast_ref::<String>().map(String::as_str);
+            let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+            tracing::error!(tool.name = prepared.name, panic = what, "a tool panicked");
+            Err(ToolError::Failed(format!(
+                "{} crashed, which is a defect of haft ({what}). Try another way",
+                prepared.name
+            )))
+        })
+    }
+
+    fn attachment(&self, message: &MessageId, file: Attachment) -> Part {
+        Part {
+            id: self.clock.mint(),
+            session_id: self.session.clone(),
+            message_id: message.clone(),
+            kind: PartKind::File { mime: file.mime, filename: file.filename, url: file.url },
+        }
+    }
+}
+
+/// The part of `planned` in `state`.
+pub(crate) fn part(planned: &Planned, name: &str, session: &SessionId, message: &MessageId, state: ToolState) -> Part {
+    Part {
+        id: planned.part.clone(),
+        session_id: session.clone(),
+        message_id: message.clone(),
+        kind: PartKind::Tool {
+            call_id: planned.call.clone(),
+            tool: name.to_owned(),
+            state,
+            metadata: planned.metadata.clone(),
+        },
+    }
+}
+
+struct CallHost {
+    calls: Calls,
+    asked_by: AskedBy,
+    cancel: CancellationToken,
+    progress: mpsc::Sender<Progress>,
+}
+
+impl Host for CallHost {
+    fn ask(&self, access: Access) -> BoxFuture<'_, Result<Grant, Denied>> {
+        Box::pin(async move {
+            let asker = Asker { session: self.calls.session.clone(), call: Some(self.asked_by.clone()) };
+            tokio::select! {
+                answer = self.calls.gate.ask(&asker, &self.calls.rules, access) => answer,
+                () = self.cancel.cancelled() => Err(Denied::Closed),
+            }
+        })
+    }
+
+    fn progress(&self, title: &str, metadata: Object) {
+        let call = self.asked_by.call_id.clone();
+        // A full queue means that nobody had time to look at the last ones; the next will show as much.
+        let _ = self.progress.try_send(Progress { call, title: title.to_owned(), metadata });
+    }
+
+    fn output_file(&self) -> PathBuf {
+        self.calls.outputs.join(self.calls.clock.mint::<OutputId>().to_string())
+    }
+}

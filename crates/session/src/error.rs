@@ -1,0 +1,88 @@
+//! How sessions and turns fail.
+
+use std::path::PathBuf;
+
+use haft_llm::LlmError;
+use haft_protocol::{Failure, SessionId};
+use haft_store::StoreError;
+
+/// Why a session cannot be made, opened or asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// There is none of that name.
+    #[error("there is no session {0}; `haft session list` shows those of this folder")]
+    Unknown(SessionId),
+    /// The folder it works in is not there (any more).
+    #[error("the folder {0} does not exist; make it again, or start a new session in another one with --dir")]
+    Gone(PathBuf),
+    /// A turn runs already.
+    #[error("session {0} is at work; wait for it to end, or stop it")]
+    Busy(SessionId),
+    /// The task behind the handle has ended.
+    #[error("session {0} has ended")]
+    Ended(SessionId),
+    /// A file that came with the prompt cannot be shown.
+    #[error("cannot attach {path}: {why}")]
+    Attachment {
+        /// The file.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The turn failed.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+}
+
+/// Why a turn failed. A failing *tool* is none: the model reads it and goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    /// The model could not be reached, or could not answer.
+    #[error(transparent)]
+    Model(#[from] LlmError),
+    /// The store could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a message keeps of `error`, in the names clients know.
+pub(crate) fn failure(error: &LlmError) -> Failure {
+    let text = chain(error);
+    let with = |name: &str, rows: &[(&str, serde_json::Value)]| {
+        let mut failure = Failure::new(name, text.clone());
+        failure.data.extend(rows.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        failure
+    };
+    let api = |status: Option<u16>, again: bool| {
+        let mut rows = vec![("isRetryable", again.into())];
+        rows.extend(status.map(|status| ("statusCode", status.into())));
+        with("APIError", &rows)
+    };
+    match error {
+        LlmError::Unauthorized { provider, .. } => {
+            with("ProviderAuthError", &[("providerID", provider.as_str().into())])
+        }
+        LlmError::TooLong { .. } => with("ContextOverflowError", &[]),
+        LlmError::RateLimited { .. } => api(Some(429), true),
+        LlmError::Server { status, .. } => api(*status, true),
+        LlmError::Transport { .. } | LlmError::CutOff { .. } => api(None, true),
+        LlmError::Rejected { status, .. } => api(*status, false),
+        LlmError::Quota { .. } | LlmError::Malformed { .. } => api(None, false),
+        LlmError::Script(_) => with("UnknownError", &[]),
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,85 @@
+//! The rules everybody starts from.
+
+use std::path::{Path, PathBuf};
+
+use haft_permission::Action::{Allow, Ask, Deny};
+use haft_permission::{Rule, matches};
+
+/// Folders of the program's own that tools may look into.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    /// Where long outputs are kept.
+    pub outputs: PathBuf,
+}
+
+/// The default rules: free inside the project, a question at its border, at secrets and at every command.
+///
+/// Commands are asked for as long as nothing here understands what a command line does; a rule of the user's own
+/// that allows one, laid over these, counts.
+pub fn defaults(folders: &Folders) -> Vec<Rule> {
+    let below = |folder: &Path| format!("{}/*", folder.display());
+    let rows: &[(&str, &str, _)] = &[
+        ("*", "*", Allow),
+        ("bash", "*", Ask),
+        ("doom_loop", "*", Ask),
+        ("external_directory", "*", Ask),
+        ("external_directory", &below(&folders.outputs), Allow),
+        ("question", "*", Deny),
+        ("plan_enter", "*", Deny),
+        ("plan_exit", "*", Deny),
+        ("read", "*", Allow),
+        ("read", "*.env", Ask),
+        ("read", "*.env.*", Ask),
+        ("read", "*.env.example", Allow),
+    ];
+    rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
+}
+
+/// Whether the rules close the tool called `name` altogether, so that a model need not see it: the last rule about
+/// its permission, whatever it is for, denies everything.
+pub fn hidden(name: &str, rules: &[Rule]) -> bool {
+    let permission = if name == "write" { "edit" } else { name };
+    let last = rules.iter().rev().find(|rule| matches(&rule.permission, permission));
+    last.is_some_and(|rule| rule.pattern == "*" && rule.action == Deny)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_permission::{Action, decide};
+
+    #[track_caller]
+    fn check(permission: &str, value: &str, want: Action) {
+        let rules = defaults(&Folders { outputs: "/data/output".into() });
+        assert_eq!(decide(permission, value, &rules).0, want, "{permission} {value}");
+    }
+
+    #[test]
+    fn the_project_is_free_and_its_border_asks() {
+        check("read", "src/a.rs", Allow);
+        check("edit", "src/a.rs", Allow);
+        check("external_directory", "/etc/*", Ask);
+        check("external_directory", "/data/output/*", Allow);
+        check("bash", "ls", Ask);
+    }
+
+    #[test]
+    fn a_tool_that_is_denied_altogether_is_hidden() {
+        let rows = |rows: &[(&str, &str, Action)], name: &str, want: bool| {
+            let rules: Vec<Rule> =
+                rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect();
+            assert_eq!(hidden(name, &rules), want, "{name} under {rows:?}");
+        };
+        rows(&[("bash", "*", Deny), ("bash", "git *", Allow)], "bash", false);
+        rows(&[("bash", "git *", Allow), ("bash", "*", Deny)], "bash", true);
+        rows(&[("edit", "*", Deny)], "write", true);
+        rows(&[("edit", "*", Deny)], "read", false);
+    }
+
+    #[test]
+    fn secrets_ask() {
+        check("read", ".env", Ask);
+        check("read", "sub/.env.local", Ask);
+        check("read", ".env.example", Allow);
+    }
+}

@@ -1,0 +1,74 @@
+//! Closing what a crash left open. Pure.
+
+use haft_protocol::{Event, Failure, History, Message, Part, PartKind, Session, SessionId, ToolSpan, ToolState};
+use serde_json::Value;
+
+/// What a model reads of a call that was cut off.
+pub(crate) const CUT_OFF: &str = "this call was cut off before it ended, and what it had done until then is not \
+    known. Look at the state of things before you do it again";
+
+/// The events that close everything open in `history`, at `now` (Unix milliseconds).
+///
+/// After them no part grows, no call runs and no message is unfinished, so any model can be sent the history.
+pub(crate) fn close_all(session: &Session, history: &History, now: u64, why: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    for turned in history.messages() {
+        events.extend(turned.parts.iter().filter_map(|part| closed_part(part, now)).map(|part| updated(part, now)));
+        if let Message::Assistant(assistant) = &turned.info
+            && assistant.time.completed.is_none()
+        {
+            let mut assistant = assistant.clone();
+            assistant.time.completed = Some(now);
+            // A step whose answer is complete is whole but for its calls, and those say so themselves.
+            if assistant.finish.is_none() {
+                assistant.error = Some(Failure::aborted(why));
+            }
+            events.push(Event::MessageUpdated {
+                session_id: session.id.clone(),
+                info: Box::new(Message::Assistant(assistant)),
+            });
+        }
+    }
+    events
+}
+
+fn updated(part: Part, time: u64) -> Event {
+    let session_id: SessionId = part.session_id.clone();
+    Event::PartUpdated { session_id, part: Box::new(part), time }
+}
+
+/// `part` as it is when it is over, or `None` if it is over already.
+pub(crate) fn closed_part(part: &Part, now: u64) -> Option<Part> {
+    if !part.is_open() {
+        return None;
+    }
+    let mut part = part.clone();
+    match &mut part.kind {
+        PartKind::Text { time: Some(time), .. } | PartKind::Reasoning { time, .. } => time.end = Some(now),
+        PartKind::Tool { state, .. } => *state = cut_off(state, now),
+        PartKind::Text { time: None, .. }
+        | PartKind::File { .. }
+        | PartKind::Vendor { .. }
+        | PartKind::StepStart {}
+        | PartKind::StepFinish { .. } => {}
+    }
+    Some(part)
+}
+
+/// The state of a call that did not get to its end.
+pub(crate) fn cut_off(state: &ToolState, now: u64) -> ToolState {
+    let (input, metadata, start) = match state {
+        ToolState::Pending { raw, .. } => (serde_json::from_str(raw).unwrap_or(Value::Null), None, now),
+        ToolState::Running { input, metadata, time, .. } => (input.clone(), metadata.clone(), time.start),
+        ToolState::Completed { .. } | ToolState::Error { .. } => return state.clone(),
+    };
+    let mut metadata = metadata.unwrap_or_default();
+    metadata.insert("interrupted".to_owned(), true.into());
+    let input = if input.is_null() { Value::Object(haft_protocol::Object::new()) } else { input };
+    ToolState::Error {
+        input,
+        error: CUT_OFF.to_owned(),
+        metadata: Some(metadata),
+        time: ToolSpan { start, end: now, compacted: None },
+    }
+}

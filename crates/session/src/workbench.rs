@@ -1,0 +1,53 @@
+//! Running tools without a model: what `haft tool call` and other agents use.
+
+use std::path::PathBuf;
+
+use haft_permission::{Gate, Rule};
+use haft_protocol::{Clock, MessageId, SessionId};
+use haft_tool::{Output, Registry, ToolError};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::Calls;
+
+/// Tools behind their gate, with the memory of one session and nothing stored.
+pub struct Workbench {
+    calls: Calls,
+    message: MessageId,
+    count: u64,
+}
+
+/// What came of a call: the tool that ran, and its result.
+pub struct Answered {
+    /// The tool's name as it is spelled.
+    pub name: String,
+    /// Its result.
+    pub result: Result<Output, ToolError>,
+}
+
+impl Workbench {
+    /// A workbench with these tools, this gate and these rules. `outputs` is the existing folder where long outputs
+    /// are kept.
+    pub fn new(registry: Registry, gate: Gate, rules: Vec<Rule>, clock: Clock, outputs: PathBuf) -> Self {
+        let message = clock.mint();
+        let session: SessionId = clock.mint();
+        let calls = Calls { registry, gate, rules: rules.into(), clock, outputs, session };
+        Self { calls, message, count: 0 }
+    }
+
+    /// Runs the tool called `name` with the JSON text `arguments`.
+    ///
+    /// `cancel` gives the tool a moment to end; dropping the future stops it.
+    pub async fn call(&mut self, name: &str, arguments: &str, cancel: CancellationToken) -> Answered {
+        self.count += 1;
+        let prepared = match self.calls.read(name, arguments) {
+            Ok(prepared) => prepared,
+            Err(why) => return Answered { name: name.to_owned(), result: Err(ToolError::BadInput(why)) },
+        };
+        // Nobody watches the work in progress here.
+        let (report, _) = mpsc::channel(1);
+        let id = format!("call_{}", self.count);
+        let result = self.calls.outcome(&self.message, &id, &prepared, cancel, report).await;
+        Answered { name: prepared.name, result }
+    }
+}

@@ -1,0 +1,430 @@
+//! The handle: one way to store and tell, a few ways to read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_protocol::{Event, History, Session, SessionId};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use crate::lease::{Lease, Leases};
+use crate::memory::Memory;
+use crate::rows::Shelf;
+use crate::writer::{Command, Writer};
+use crate::{StoreError, sqlite};
+
+/// Most events that wait for the writer. Beyond, [`Journal::record`] waits.
+const MAX_WAITING: usize = 1024;
+/// How far a listener may fall behind before it misses events.
+const MAX_BEHIND: usize = 4096;
+
+/// Where sessions are kept and from where they are told. A handle, cheap to clone.
+///
+/// [`Journal::close`] writes what is held back; so does dropping the last handle, as long as the runtime goes on.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    // The writer ends when this does.
+    inbox: mpsc::Sender<Command>,
+    told: broadcast::Sender<Event>,
+    reader: Reader,
+    leases: Leases,
+}
+
+#[derive(Debug)]
+enum Reader {
+    File(sqlite::Reader),
+    Memory(Memory),
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those that work in exactly this folder.
+    pub directory: Option<String>,
+    /// Only those that no other session started.
+    pub roots: bool,
+    /// No more than this many; 100 by default.
+    pub limit: usize,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self { directory: None, roots: false, limit: 100 }
+    }
+}
+
+impl Journal {
+    /// Opens the database at `path`, which other processes may have open too. Makes the folder (mode 0700) and the
+    /// file (mode 0600) when they are not there, and brings an older one up to date after a backup beside it.
+    ///
+    /// Runs within a Tokio runtime with its clock enabled.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotWritable`], [`StoreError::Full`], [`StoreError::Newer`], [`StoreError::Damaged`] when it is not
+    /// a database of haft, [`StoreError::Locked`].
+    pub async fn open(path: &Path) -> Result<Journal, StoreError> {
+        let path = std::path::absolute(path).map_err(|error| StoreError::io(path, error))?;
+        let (shelf, reader) = sqlite::open(&path).await?;
+        let leases = Leases::beside(&path);
+        leases.sweep();
+        Ok(Self::start(shelf, Reader::File(reader), leases))
+    }
+
+    /// A journal that keeps everything in memory until its last handle is gone, and behaves the same otherwise. For
+    /// tests, and for runs that leave nothing behind.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime.
+    pub fn memory() -> Journal {
+        let memory = Memory::default();
+        Self::start(memory.clone(), Reader::Memory(memory), Leases::in_process())
+    }
+
+    fn start(shelf: impl Shelf, reader: Reader, leases: Leases) -> Self {
+        let (inbox, commands) = mpsc::channel(MAX_WAITING);
+        let told = broadcast::Sender::new(MAX_BEHIND);
+        // Owned by the handles: it stops when the last of them drops the inbox, or on `Close`.
+        tokio::spawn(Writer::new(shelf, told.clone()).run(commands));
+        Self { inner: Arc::new(Inner { inbox, told, reader, leases }) }
+    }
+
+    /// Saves `event`, then tells subscribers. Both happen in the order of the calls, also when the future is dropped
+    /// after its first poll.
+    ///
+    /// Sessions, messages and parts are stored; [`Event::PartDelta`] within 250 ms, or before this returns when more
+    /// grows than may be held back. Other events are only told.
+    ///
+    /// # Errors
+    ///
+    /// Then the event was neither stored nor told, and a later call may work: [`StoreError::Full`],
+    /// [`StoreError::NotWritable`], [`StoreError::Locked`], [`StoreError::Missing`] when what it builds on is not
+    /// stored, [`StoreError::Closed`]. A delta also fails when earlier words of its session could not be stored.
+    pub async fn record(&self, event: Event) -> Result<(), StoreError> {
+        self.ask(|done| Command::Record { event, done }).await
+    }
+
+    /// Tells subscribers, and stores nothing. Never waits.
+    pub fn announce(&self, event: Event) {
+        // No subscribers is not an error: a session may run unwatched.
+        let _ = self.inner.told.send(event);
+    }
+
+    /// Everything that is told from now on.
+    ///
+    /// A listener more than 4,096 events behind gets `RecvError::Lagged` instead of what it missed, and should read
+    /// [`Journal::history`] again.
+    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+        self.inner.told.subscribe()
+    }
+
+    /// The record of one session.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] when it cannot be read, [`StoreError::Closed`].
+    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        match self.reader()? {
+            Reader::File(file) => file.session(id).await,
+            Reader::Memory(memory) => Ok(memory.session(id)),
+        }
+    }
+
+    /// The records of the sessions that `filter` lets through, the latest `updated` first. One that cannot be read is
+    /// logged and left out.
+    ///
+    /// # Errors
+    ///
+    /// When the file as a whole cannot be read; [`StoreError::Closed`].
+    pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        match self.reader()? {
+            Reader::File(file) => file.sessions(filter).await,
+            Reader::Memory(memory) => Ok(memory.sessions(filter)),
+        }
+    }
+
+    /// The messages of one session with everything told so far; empty when there is no such session.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] with the row that cannot be read, [`StoreError::Closed`], and as [`Journal::record`]
+    /// when words that were told cannot be stored.
+    pub async fn history(&self, id: &SessionId) -> Result<History, StoreError> {
+        self.ask(|done| Command::Settle { session: id.clone(), done }).await?;
+        match self.reader()? {
+            Reader::File(file) => file.history(id).await,
+            Reader::Memory(memory) => Ok(memory.history(id)),
+        }
+    }
+
+    /// Makes the caller the one owner of a session, until the lease is dropped or the process ends in any way.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Busy`] when somebody else is, here or in another process; [`StoreError::NotWritable`],
+    /// [`StoreError::Full`].
+    pub fn claim(&self, id: &SessionId) -> Result<Lease, StoreError> {
+        self.inner.leases.claim(id)
+    }
+
+    /// Writes what is held back, serves the calls that came before, and stops. Closing twice is no error.
+    ///
+    /// # Errors
+    ///
+    /// When what is held back cannot be stored; it is lost then, and the journal closed all the same.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        // First, so that the writer's connection is the last one and can tidy up the file.
+        if let Reader::File(file) = &self.inner.reader {
+            file.close().await;
+        }
+        match self.ask(|done| Command::Close { done }).await {
+            Err(StoreError::Closed) => Ok(()),
+            closed => closed,
+        }
+    }
+
+    async fn ask(
+        &self,
+        command: impl FnOnce(oneshot::Sender<Result<(), StoreError>>) -> Command,
+    ) -> Result<(), StoreError> {
+        let (done, answer) = oneshot::channel();
+        self.inner.inbox.send(command(done)).await.map_err(|_| StoreError::Closed)?;
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    fn reader(&self) -> Result<&Reader, StoreError> {
+        if self.inner.inbox.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        Ok(&self.inner.reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use haft_protocol::{Part, PartId};
+
+    use super::*;
+    use crate::growing::STORE_WITHIN;
+    use crate::rows::Change;
+    use crate::samples;
+
+    /// A shelf that counts, and that fails while it is told to. The runtime's clock is paused wherever it is used.
+    #[derive(Clone, Default)]
+    struct Watched {
+        memory: Memory,
+        seen: Arc<Mutex<Seen>>,
+    }
+
+    #[derive(Default)]
+    struct Seen {
+        transactions: usize,
+        rows: usize,
+        failing: HashMap<SessionId, StoreError>,
+    }
+
+    impl Shelf for Watched {
+        async fn write(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+            {
+                let mut seen = self.seen.lock().unwrap();
+                for change in changes {
+                    if let Change::Grown(part) | Change::Part { part, .. } = change
+                        && let Some(error) = seen.failing.get(&part.session_id)
+                    {
+                        return Err(error.clone());
+                    }
+                }
+                seen.transactions += 1;
+                seen.rows += changes.len();
+            }
+            self.memory.write(changes).await
+        }
+
+        async fn part(&mut self, session: &SessionId, part: &PartId) -> Result<Option<Part>, StoreError> {
+            self.memory.part(session, part).await
+        }
+
+        async fn close(self) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    impl Watched {
+        fn journal(&self) -> Journal {
+            Journal::start(self.clone(), Reader::Memory(self.memory.clone()), Leases::in_process())
+        }
+
+        fn fail(&self, part: &Part) {
+            let full = StoreError::Full { path: "haft.db".into() };
+            self.seen.lock().unwrap().failing.insert(part.session_id.clone(), full);
+        }
+
+        fn mend(&self) {
+            self.seen.lock().unwrap().failing.clear();
+        }
+
+        /// Transactions and rows since the last call.
+        fn written(&self) -> (usize, usize) {
+            let mut seen = self.seen.lock().unwrap();
+            (std::mem::take(&mut seen.transactions), std::mem::take(&mut seen.rows))
+        }
+
+        /// What somebody sees who opens the store after the process was killed.
+        fn stored(&self, part: &Part) -> String {
+            shown(self.memory.history(&part.session_id).part(&part.id).unwrap())
+        }
+    }
+
+    fn shown(part: &Part) -> String {
+        serde_json::to_value(part).unwrap()["text"].as_str().unwrap().to_owned()
+    }
+
+    /// A session with one message and one growing part, all stored.
+    async fn growing(journal: &Journal, n: usize) -> Part {
+        let session = samples::session(&format!("ses_{n}"));
+        let message = samples::prompt(&session, "msg_1");
+        let part = samples::text(&message, "prt_1", "");
+        for event in [samples::created(&session), samples::said(&message), samples::put(&part)] {
+            journal.record(event).await.unwrap();
+        }
+        part
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn words_are_stored_within_the_bound_and_not_before() {
+        let shelf = Watched::default();
+        let journal = shelf.journal();
+        let part = growing(&journal, 1).await;
+        journal.record(samples::words(&part, "Hel")).await.unwrap();
+        tokio::time::advance(STORE_WITHIN - Duration::from_millis(1)).await;
+        journal.record(samples::words(&part, "lo")).await.unwrap();
+        assert_eq!(shelf.stored(&part), "");
+        tokio::time::advance(Duration::from_millis(1)).await;
+        // Any answer of the writer comes after what was due.
+        journal.record(samples::said(&samples::prompt(&samples::session("ses_1"), "msg_2"))).await.unwrap();
+        assert_eq!(shelf.stored(&part), "Hello");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_row_is_rewritten_at_most_once_in_the_bound() {
+        let shelf = Watched::default();
+        let journal = shelf.journal();
+        let parts = [growing(&journal, 1).await, growing(&journal, 2).await];
+        shelf.written();
+        // Ten seconds, a delta of each part every 10 ms.
+        for _ in 0..1000 {
+            for part in &parts {
+                journal.record(samples::words(part, "x")).await.unwrap();
+            }
+            tokio::time::advance(Duration::from_millis(10)).await;
+        }
+        journal.close().await.unwrap();
+        assert_eq!(shelf.stored(&parts[1]).len(), 1000);
+        let (transactions, rows) = shelf.written();
+        assert!((30..=40).contains(&transactions), "{transactions} transactions");
+        assert_eq!(rows, 2 * transactions);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_part_reading_and_closing_do_not_wait_for_the_clock() {
+        let shelf = Watched::default();
+        let journal = shelf.journal();
+        let part = growing(&journal, 1).await;
+        journal.record(samples::words(&part, "a")).await.unwrap();
+        assert_eq!(shown(journal.history(&part.session_id).await.unwrap().part(&part.id).unwrap()), "a");
+        journal.record(samples::words(&part, "b")).await.unwrap();
+        let ended = Part {
+            kind: samples::text(&samples::prompt(&samples::session("ses_1"), "msg_1"), "prt_1", "ab.").kind,
+            ..part.clone()
+        };
+        journal.record(samples::put(&ended)).await.unwrap();
+        assert_eq!(shelf.stored(&part), "ab.");
+        // What was held before the end never comes back.
+        tokio::time::advance(STORE_WITHIN * 2).await;
+        journal.record(samples::words(&part, "c")).await.unwrap();
+        journal.close().await.unwrap();
+        assert_eq!(shelf.stored(&part), "ab.c");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn beyond_the_bound_words_are_stored_at_once() {
+        let shelf = Watched::default();
+        let journal = shelf.journal();
+        let part = growing(&journal, 1).await;
+        shelf.written();
+        let megabytes = |n: usize| "x".repeat(n * 1024 * 1024);
+        journal.record(samples::words(&part, &megabytes(3))).await.unwrap();
+        assert_eq!(shelf.written(), (0, 0));
+        // Neither with what is held nor alone.
+        journal.record(samples::words(&part, &megabytes(2))).await.unwrap();
+        assert_eq!(shelf.written(), (2, 2));
+        assert_eq!(shelf.stored(&part).len(), megabytes(5).len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn words_that_cannot_be_stored_are_kept_and_whoever_adds_to_them_hears_of_it() {
+        let shelf = Watched::default();
+        let journal = shelf.journal();
+        let (part, other) = (growing(&journal, 1).await, growing(&journal, 2).await);
+        let mut listener = journal.subscribe();
+        journal.record(samples::words(&part, "a")).await.unwrap();
+        listener.recv().await.unwrap();
+
+        shelf.fail(&part);
+        tokio::time::advance(STORE_WITHIN).await;
+        journal.record(samples::words(&other, "fine")).await.unwrap();
+        listener.recv().await.unwrap();
+        let full = journal.record(samples::words(&part, "b")).await.unwrap_err();
+        assert!(matches!(full, StoreError::Full { .. }), "{full}");
+        assert!(matches!(journal.history(&part.session_id).await, Err(StoreError::Full { .. })));
+        assert!(listener.try_recv().is_err(), "told what was not kept");
+        // Another session goes on, in time.
+        tokio::time::advance(STORE_WITHIN).await;
+        journal.record(samples::words(&other, "!")).await.unwrap();
+        assert_eq!(shelf.stored(&other), "fine");
+
+        shelf.mend();
+        journal.record(samples::words(&part, "b")).await.unwrap();
+        journal.close().await.unwrap();
+        assert_eq!(shelf.stored(&part), "ab");
+        assert_eq!(shelf.stored(&other), "fine!");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_together_is_one_transaction() {
+        let shelf = Watched::default();
+        let journal = shelf.journal();
+        let part = growing(&journal, 1).await;
+        shelf.written();
+        let message = samples::prompt(&samples::session("ses_1"), "msg_2");
+        let (a, b, c) = tokio::join!(
+            journal.record(samples::said(&message)),
+            journal.record(samples::put(&samples::text(&message, "prt_2", ""))),
+            journal.record(samples::put(&part)),
+        );
+        a.and(b).and(c).unwrap();
+        assert_eq!(shelf.written(), (1, 3));
+    }
+
+    #[tokio::test]
+    async fn the_last_handle_writes_what_is_held_back() {
+        let shelf = Watched::default();
+        let journal = shelf.journal();
+        let part = growing(&journal, 1).await;
+        journal.record(samples::words(&part, "bye")).await.unwrap();
+        let mut listener = journal.subscribe();
+        drop(journal);
+        // The writer holds the other end until it is done.
+        listener.recv().await.unwrap_err();
+        assert_eq!(shelf.stored(&part), "bye");
+    }
+}

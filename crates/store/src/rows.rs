@@ -1,0 +1,147 @@
+//! What an event changes in what is kept, and what can keep it.
+
+use haft_protocol::{Event, Message, Part, PartId, Session, SessionId};
+
+use crate::StoreError;
+
+/// How an event is kept.
+#[derive(Debug)]
+pub(crate) enum Keep<'a> {
+    /// As a row, before anybody is told.
+    Row(Change<'a>),
+    /// As words added to a part, which may be stored a little later.
+    Words { session: &'a SessionId, part: &'a PartId, words: &'a str },
+    /// Not at all.
+    No,
+}
+
+impl<'a> Keep<'a> {
+    pub(crate) fn of(event: &'a Event) -> Self {
+        match event {
+            Event::SessionCreated { info, .. } | Event::SessionUpdated { info, .. } => Keep::Row(Change::Session(info)),
+            Event::MessageUpdated { info, .. } => Keep::Row(Change::Message(info)),
+            Event::PartUpdated { part, time, .. } => Keep::Row(Change::Part { part, time: *time }),
+            Event::PartRemoved { session_id, part_id, .. } => {
+                Keep::Row(Change::PartRemoved { session: session_id, part: part_id })
+            }
+            Event::PartDelta { session_id, part_id, delta, .. } => {
+                Keep::Words { session: session_id, part: part_id, words: delta }
+            }
+            Event::SessionStatus { .. }
+            | Event::SessionError { .. }
+            | Event::PermissionAsked(_)
+            | Event::PermissionReplied { .. } => Keep::No,
+        }
+    }
+}
+
+/// A change of one row. Making the same change twice is the same as making it once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change<'a> {
+    /// The session is this now.
+    Session(&'a Session),
+    /// The message is this now. A new one stands after all others of its session.
+    Message(&'a Message),
+    /// The part is this now. A new one stands after all others of its message.
+    Part { part: &'a Part, time: u64 },
+    /// A part that was there has more words. One that is gone stays gone.
+    Grown(&'a Part),
+    /// The part is gone.
+    PartRemoved { session: &'a SessionId, part: &'a PartId },
+}
+
+impl Change<'_> {
+    /// What must be there before, for a person to read; `None` when nothing must.
+    pub(crate) fn foundation(&self) -> Option<String> {
+        match self {
+            Change::Session(_) | Change::PartRemoved { .. } => None,
+            Change::Message(message) => Some(format!("session {}", message.session_id())),
+            Change::Part { part, .. } => Some(format!("message {}", part.message_id)),
+            Change::Grown(part) => Some(format!("part {}", part.id)),
+        }
+    }
+}
+
+/// The writing side of whatever keeps the rows. One task owns it.
+pub(crate) trait Shelf: Send + 'static {
+    /// Makes `changes`, in order. After an error they may be tried again, together or alone.
+    fn write(&mut self, changes: &[Change<'_>]) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Reads a part back.
+    fn part(
+        &mut self,
+        session: &SessionId,
+        part: &PartId,
+    ) -> impl Future<Output = Result<Option<Part>, StoreError>> + Send;
+
+    /// Lets go of it.
+    fn close(self) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::{Ask, Failure, Id, Object, Status};
+
+    use super::*;
+    use crate::samples;
+
+    #[track_caller]
+    fn check(event: Event, want: &str) {
+        let kept = match Keep::of(&event) {
+            Keep::Row(Change::Session(_)) => "session",
+            Keep::Row(Change::Message(_)) => "message",
+            Keep::Row(Change::Part { .. }) => "part",
+            Keep::Row(Change::Grown(_)) => "grown",
+            Keep::Row(Change::PartRemoved { .. }) => "removed",
+            Keep::Words { .. } => "words",
+            Keep::No => "no",
+        };
+        assert_eq!(kept, want, "{event:?}");
+    }
+
+    #[test]
+    fn what_a_history_is_made_of_is_kept() {
+        let session = samples::session("ses_1");
+        let message = samples::prompt(&session, "msg_1");
+        let part = samples::text(&message, "prt_1", "");
+        let (session_id, message_id, part_id) = (session.id.clone(), message.id().clone(), part.id.clone());
+        check(samples::created(&session), "session");
+        check(Event::SessionUpdated { session_id: session_id.clone(), info: Box::new(session) }, "session");
+        check(samples::said(&message), "message");
+        check(samples::put(&part), "part");
+        check(samples::words(&part, "more"), "words");
+        check(Event::PartRemoved { session_id, message_id, part_id }, "removed");
+    }
+
+    #[test]
+    fn what_passes_is_not() {
+        let session_id = samples::session("ses_1").id;
+        let ask = Ask {
+            id: Id::parse("per_1").unwrap(),
+            session_id: session_id.clone(),
+            permission: "edit".to_owned(),
+            patterns: Vec::new(),
+            always: Vec::new(),
+            metadata: Object::new(),
+            tool: None,
+        };
+        let request_id = ask.id.clone();
+        check(Event::SessionStatus { session_id: session_id.clone(), status: Status::Idle }, "no");
+        check(Event::SessionError { session_id: session_id.clone(), error: Failure::aborted("stop") }, "no");
+        check(Event::PermissionAsked(Box::new(ask)), "no");
+        check(Event::PermissionReplied { session_id, request_id, reply: "once".to_owned() }, "no");
+    }
+
+    #[test]
+    fn a_change_names_what_it_builds_on() {
+        let session = samples::session("ses_1");
+        let message = samples::prompt(&session, "msg_1");
+        let part = samples::text(&message, "prt_1", "");
+        let foundation = |change: Change<'_>| change.foundation();
+        assert_eq!(foundation(Change::Session(&session)), None);
+        assert_eq!(foundation(Change::Message(&message)).as_deref(), Some("session ses_1"));
+        assert_eq!(foundation(Change::Part { part: &part, time: 0 }).as_deref(), Some("message msg_1"));
+        assert_eq!(foundation(Change::Grown(&part)).as_deref(), Some("part prt_1"));
+        assert_eq!(foundation(Change::PartRemoved { session: &session.id, part: &part.id }), None);
+    }
+}

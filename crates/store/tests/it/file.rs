@@ -1,0 +1,198 @@
+//! The file: where it is, who may read it, what happens when it is not as it should be.
+
+use std::path::Path;
+use std::time::Duration;
+
+use haft_protocol::{Part, PartKind};
+use haft_store::{Filter, Journal, StoreError};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+use crate::samples::{created, prompt, put, said, session, text, words};
+
+/// Somebody else who has the file open.
+async fn outside(path: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
+}
+
+async fn sql(path: &Path, sql: &'static str) {
+    let mut connection = outside(path).await;
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+async fn begin(journal: &Journal, id: &str) -> Part {
+    let session = session(id);
+    let message = prompt(&session, "msg_1");
+    let part = text(&message, "prt_1", "");
+    for event in [created(&session), said(&message), put(&part)] {
+        journal.record(event).await.unwrap();
+    }
+    part
+}
+
+async fn read(journal: &Journal, part: &Part) -> String {
+    let history = journal.history(&part.session_id).await.unwrap();
+    let PartKind::Text { text, .. } = &history.part(&part.id).unwrap().kind else { unreachable!("samples are words") };
+    text.clone()
+}
+
+#[tokio::test]
+async fn a_session_is_there_again_after_closing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let part = begin(&journal, "ses_1").await;
+    journal.record(words(&part, "held back")).await.unwrap();
+    journal.close().await.unwrap();
+    assert!(!folder.path().join("haft.db-wal").exists(), "closed, and the log is still there");
+
+    let journal = Journal::open(&path).await.unwrap();
+    assert_eq!(read(&journal, &part).await, "held back");
+    journal.record(words(&part, ", and on")).await.unwrap();
+    assert_eq!(read(&journal, &part).await, "held back, and on");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_the_user_can_read_what_is_made() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("share/haft/haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let part = begin(&journal, "ses_1").await;
+    let _lease = journal.claim(&part.session_id).unwrap();
+    let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+    for made in ["share", "share/haft", "share/haft/locks"] {
+        assert_eq!(mode(made), 0o700, "{made}");
+    }
+    for made in ["haft.db", "haft.db-wal", "haft.db-shm", "locks/ses_1"] {
+        assert_eq!(mode(&format!("share/haft/{made}")), 0o600, "{made}");
+    }
+}
+
+#[tokio::test]
+async fn a_place_that_cannot_be_made_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a_file"), "").unwrap();
+    let refused = Journal::open(&folder.path().join("a_file/haft.db")).await.unwrap_err();
+    assert!(matches!(refused, StoreError::NotWritable { .. }), "{refused:?}");
+    let message = refused.to_string();
+    assert!(
+        message.contains("a_file") && message.contains("HAFT_DB") && message.contains("XDG_DATA_HOME"),
+        "{message}"
+    );
+
+    let refused = Journal::open(folder.path()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::NotWritable { .. }), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let letter = "Dear diary, this is not a database at all. ".repeat(50);
+    std::fs::write(&path, &letter).unwrap();
+    let refused = Journal::open(&path).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged { row: None, .. }), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_haft_is_refused_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let part = begin(&journal, "ses_1").await;
+    journal.close().await.unwrap();
+
+    sql(&path, "PRAGMA user_version = 999").await;
+    let refused = Journal::open(&path).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Newer { found: 999, .. }), "{refused:?}");
+    assert!(refused.to_string().contains("upgrade haft"), "{refused}");
+
+    sql(&path, "PRAGMA user_version = 1").await;
+    assert_eq!(read(&Journal::open(&path).await.unwrap(), &part).await, "");
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_is_named_and_harms_no_other_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let (hurt, whole) = (begin(&journal, "ses_hurt").await, begin(&journal, "ses_whole").await);
+    let damaged = |error: StoreError, want: &str| {
+        assert!(matches!(&error, StoreError::Damaged { row: Some(row), .. } if row == want), "{error:?}");
+        assert!(error.to_string().contains(want), "{error}");
+    };
+
+    sql(&path, "UPDATE part SET data = '{\"id\":' WHERE session_id = 'ses_hurt'").await;
+    damaged(journal.history(&hurt.session_id).await.unwrap_err(), "part prt_1");
+    damaged(journal.record(words(&hurt, "x")).await.unwrap_err(), "part prt_1");
+    sql(&path, "UPDATE message SET data = '{}' WHERE session_id = 'ses_hurt'").await;
+    damaged(journal.history(&hurt.session_id).await.unwrap_err(), "message msg_1");
+    sql(&path, "UPDATE session SET data = '' WHERE id = 'ses_hurt'").await;
+    damaged(journal.session(&hurt.session_id).await.unwrap_err(), "session ses_hurt");
+
+    let listed = journal.sessions(&Filter::default()).await.unwrap();
+    assert_eq!(listed.iter().map(|info| &info.id).collect::<Vec<_>>(), [&whole.session_id]);
+    journal.record(words(&whole, "goes on")).await.unwrap();
+    assert_eq!(read(&journal, &whole).await, "goes on");
+}
+
+#[tokio::test]
+async fn two_journals_on_one_file_see_what_the_other_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let (writer, watcher) = (Journal::open(&path).await.unwrap(), Journal::open(&path).await.unwrap());
+    let part = begin(&writer, "ses_1").await;
+    assert_eq!(read(&watcher, &part).await, "");
+    begin(&watcher, "ses_2").await;
+    assert_eq!(writer.sessions(&Filter::default()).await.unwrap().len(), 2);
+
+    let _lease = writer.claim(&part.session_id).unwrap();
+    assert!(matches!(watcher.claim(&part.session_id), Err(StoreError::Busy { .. })));
+
+    // Nothing asks for them, so it is the clock that stores them.
+    writer.record(words(&part, "growing")).await.unwrap();
+    let stored = async { while read(&watcher, &part).await != "growing" {} };
+    tokio::time::timeout(Duration::from_secs(60), stored).await.expect("words are stored without being asked for");
+}
+
+#[tokio::test]
+async fn a_part_that_somebody_else_took_away_does_not_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let part = begin(&journal, "ses_1").await;
+    journal.record(words(&part, "x")).await.unwrap();
+    sql(&path, "DELETE FROM session").await;
+    assert!(journal.history(&part.session_id).await.unwrap().messages().is_empty());
+    let missing = journal.record(words(&part, "y")).await.unwrap_err();
+    assert!(matches!(missing, StoreError::Missing { .. }), "{missing:?}");
+    journal.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thousand_deltas_are_a_handful_of_row_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let part = begin(&journal, "ses_1").await;
+    sql(
+        &path,
+        "CREATE TABLE written (n INTEGER NOT NULL); INSERT INTO written VALUES (0);
+         CREATE TRIGGER counted AFTER UPDATE ON part BEGIN UPDATE written SET n = n + 1; END;",
+    )
+    .await;
+    let started = std::time::Instant::now();
+    for _ in 0..1000 {
+        journal.record(words(&part, "word ")).await.unwrap();
+    }
+    assert_eq!(read(&journal, &part).await.len(), 5000);
+    let written: i64 = sqlx::query_scalar("SELECT n FROM written").fetch_one(&mut outside(&path).await).await.unwrap();
+    // One for each started quarter of a second, and one for reading: as many as a slow machine needs.
+    let bound = started.elapsed().as_millis() / 250 + 2;
+    assert!(written >= 1 && u128::try_from(written).unwrap() <= bound, "{written} rows, at most {bound}");
+}

@@ -1,0 +1,8 @@
+//! The store as its users see it.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
+mod behaviour;
+mod crash;
+mod file;
+mod samples;

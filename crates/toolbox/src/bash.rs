@@ -1,0 +1,207 @@
+//! `bash`: runs a command line and shows the end of what it wrote.
+
+mod report;
+mod window;
+
+use std::borrow::Cow;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use haft_permission::{Access, Effect};
+use haft_project::{Command, End, Files, Found, Processes, Running, Target};
+use haft_protocol::Object;
+use haft_tool::truncate::{Limits, preview};
+use haft_tool::{Call, Kept, Output, TellModel, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use self::report::{Stopped, report};
+use self::window::Window;
+use crate::reach::{below, outside};
+
+/// How long a command may run when the model names no limit, in milliseconds.
+const TIMEOUT_MS: u64 = 120_000;
+/// How long a command may take to end after its time is over.
+const TIMEOUT_GRACE: Duration = Duration::from_secs(1);
+/// The same after the user stopped it; the whole call is dropped soon after.
+const CANCEL_GRACE: Duration = Duration::from_millis(200);
+/// Output is shown no more often than this.
+const SHOW_EVERY: Duration = Duration::from_millis(50);
+
+pub(crate) struct Bash {
+    files: Files,
+    processes: Processes,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// The command line.
+    command: String,
+    /// Milliseconds, 120000 when left out.
+    timeout: Option<NonZeroU64>,
+    /// The folder to run it in.
+    workdir: Option<String>,
+    /// What it does, in five to ten words.
+    description: Option<String>,
+}
+
+impl Bash {
+    pub(crate) fn new(files: &Files, processes: &Processes) -> Self {
+        Self { files: files.clone(), processes: processes.clone() }
+    }
+
+    /// The folder to run in, with leave where it is outside.
+    async fn workdir(&self, input: &Input, call: &Call) -> Result<Target, ToolError> {
+        let target = self.files.locate(input.workdir.as_deref().unwrap_or("")).tell_model()?;
+        if !target.inside {
+            let access = outside(&target.path)
+                .show("command", input.command.as_str())
+                .show("directories", vec![target.path.display().to_string()])
+                .show("patterns", vec![below(&target.path)]);
+            call.ask(access).await?;
+        }
+        match target.found {
+            Found::Folder => Ok(target),
+            Found::Nothing | Found::File => {
+                let text = format!("workdir {} is no folder; give one that exists", target.path.display());
+                Err(ToolError::Failed(text))
+            }
+        }
+    }
+}
+
+impl Tool for Bash {
+    const NAME: &'static str = "bash";
+    type Input = Input;
+
+    fn description(&self) -> Cow<'static, str> {
+        include_str!("bash.md").into()
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
+        if input.command.trim().is_empty() {
+            return Err(ToolError::BadInput("command is empty; give a command line to run".to_owned()));
+        }
+        let dir = self.workdir(&input, call).await?.path;
+        let run = Effect::Run { command: input.command.clone(), dir: dir.clone() };
+        let access = Access {
+            // Without a look into the command there is nothing that "always" could safely mean.
+            always: Vec::new(),
+            opaque: !is_plain(&input.command),
+            ..Access::new("bash", &input.command).with(run).show("command", input.command.as_str())
+        };
+        let grant = call.ask(access).await?;
+
+        let title = input.description.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| input.command.clone());
+        call.progress(&title, shown(""));
+        let command = Command { text: input.command, dir, env: Vec::new() };
+        let running = self.processes.spawn(&grant, &command).tell_model()?;
+        let timeout = Duration::from_millis(input.timeout.map_or(TIMEOUT_MS, NonZeroU64::get));
+        let ran = follow(running, timeout, &title, call).await;
+        Ok(finish(ran, title, call).await)
+    }
+}
+
+/// Whether a command line is one command of plain words: nothing in it is special to any shell.
+fn is_plain(command: &str) -> bool {
+    command.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+- \t".contains(c))
+}
+
+/// A command that has ended, and what it wrote.
+struct Ran {
+    window: Window,
+    kept: Option<Kept>,
+    end: End,
+    stopped: Option<Stopped>,
+}
+
+/// Collects what a command writes until it ends or is stopped, and shows it meanwhile.
+async fn follow(mut running: Running, timeout: Duration, title: &str, call: &Call) -> Ran {
+    let mut window = Window::default();
+    let mut kept = None;
+    let mut stopped = None;
+    let mut unshown = false;
+    let mut show_at = Instant::now();
+    let deadline = tokio::time::sleep(timeout);
+    tokio::pin!(deadline);
+    loop {
+        tokio::select! {
+            piece = running.next() => {
+                let Some(piece) = piece else { break };
+                window.push(&piece);
+                keep(&mut kept, &window, &piece, call).await;
+                unshown = true;
+            }
+            () = sleep_until(show_at), if unshown => {
+                call.progress(title, shown(&window.text()));
+                unshown = false;
+                show_at = Instant::now() + SHOW_EVERY;
+            }
+            () = &mut deadline, if stopped.is_none() => {
+                stopped = Some(Stopped::Timeout(timeout));
+                running.stop(TIMEOUT_GRACE);
+            }
+            () = call.cancel.cancelled(), if stopped != Some(Stopped::ByUser) => {
+                stopped = Some(Stopped::ByUser);
+                running.stop(CANCEL_GRACE);
+            }
+        }
+    }
+    Ran { window, kept, end: running.end().await, stopped }
+}
+
+/// Adds a piece to the file with the whole output, which begins when the output is too long to be shown whole.
+async fn keep(kept: &mut Option<Kept>, window: &Window, piece: &[u8], call: &Call) {
+    if let Some(kept) = kept {
+        kept.add(piece).await;
+    } else if window.total() > Limits::default().bytes as u64 && window.is_whole() {
+        *kept = keep_all(window, call).await;
+    }
+}
+
+/// Begins the file with all there is so far. Without it the command still runs: its last lines are worth more.
+async fn keep_all(window: &Window, call: &Call) -> Option<Kept> {
+    let path = call.output_file();
+    match Kept::create(path.clone()).await {
+        Ok(mut kept) => {
+            kept.add(window.bytes()).await;
+            Some(kept)
+        }
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "a long output could not be kept");
+            None
+        }
+    }
+}
+
+async fn finish(ran: Ran, title: String, call: &Call) -> Output {
+    let Ran { window, mut kept, end, stopped } = ran;
+    let text = window.text();
+    let cut = report::cut(&text, &window);
+    if cut.is_some() && kept.is_none() && window.is_whole() {
+        kept = keep_all(&window, call).await;
+    }
+    let (path, file) = match kept {
+        Some(kept) => (Some(kept.path().display().to_string()), Some(kept.finish().await)),
+        None => (None, None),
+    };
+    let report = report(&text, cut.as_ref(), file.as_deref(), end, stopped);
+    let exit = if stopped.is_some() { None } else { end.code };
+    let mut metadata = shown(if text.is_empty() { &report } else { &text });
+    metadata.insert("exit".to_owned(), exit.map_or(Value::Null, Value::from));
+    metadata.insert("truncated".to_owned(), cut.is_some().into());
+    if let Some(path) = path.filter(|_| cut.is_some()) {
+        metadata.insert("outputPath".to_owned(), path.into());
+    }
+    Output { metadata, ..Output::new(title, report) }
+}
+
+/// What clients draw of a command.
+fn shown(output: &str) -> Object {
+    json!({ "output": preview(output) }).as_object().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! What the model reads about a command that has ended. Pure.
+
+use std::time::Duration;
+
+use haft_project::End;
+use haft_tool::truncate::{Cut, Limits, tail};
+
+use super::window::Window;
+
+/// Why a command was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// It ran longer than this.
+    Timeout(Duration),
+    /// The user stopped the turn.
+    ByUser,
+}
+
+/// An output that is too long to be shown whole.
+#[derive(Debug)]
+pub(super) struct Long<'a> {
+    cut: Cut<'a>,
+    /// Lines that were written in all.
+    lines: u64,
+    /// Bytes that were written in all.
+    bytes: u64,
+}
+
+/// Cuts the output down to its end, if it is too long.
+pub(super) fn cut<'a>(text: &'a str, window: &Window) -> Option<Long<'a>> {
+    let cut = tail(text, Limits::default())?;
+    // A line feed at the very end begins no line that anybody would count.
+    let lines = window.feeds() + u64::from(!text.ends_with('\n'));
+    Some(Long { cut, lines, bytes: window.total() })
+}
+
+/// Everything in one text: the output or its end, where the rest is, how the command ended if not well.
+pub(super) fn report(
+    text: &str,
+    long: Option<&Long<'_>>,
+    file: Option<&str>,
+    end: End,
+    stopped: Option<Stopped>,
+) -> String {
+    let mut report = match long {
+        Some(long) => format!("...output truncated...\n\n{}\n\n{}", beginning(long, file), long.cut.kept),
+        None if text.is_empty() => "(no output)".to_owned(),
+        None => text.to_owned(),
+    };
+    if let Some(how) = badly(end, stopped) {
+        if !report.ends_with('\n') {
+            report.push('\n');
+        }
+        report.push_str(&how);
+    }
+    let notes = notes(end, stopped);
+    if !notes.is_empty() {
+        report.push_str(&format!("\n\n<shell_metadata>\n{}\n</shell_metadata>", notes.join("\n")));
+    }
+    report
+}
+
+fn beginning(long: &Long<'_>, file: Option<&str>) -> String {
+    let Long { cut, lines, bytes } = long;
+    let shown = if cut.inside_line {
+        format!("Showing the last {} of {bytes} bytes", cut.kept.len())
+    } else {
+        let shown = cut.lines - usize::from(cut.ends_with_feed);
+        format!("Showing the last {shown} of {lines} lines")
+    };
+    match file {
+        Some(file) => format!("{shown}. {file}: grep it, or read it with an offset."),
+        None => format!("{shown}. The rest could not be kept: ask for less at once."),
+    }
+}
+
+/// One line about an end that was not a success.
+fn badly(end: End, stopped: Option<Stopped>) -> Option<String> {
+    match (stopped, end) {
+        (Some(_), _) | (None, End { code: Some(0), .. }) => None,
+        (None, End { code: Some(code), .. }) => Some(format!("(exit code {code})")),
+        (None, End { signal: Some(signal), .. }) => Some(format!("(ended by signal {signal})")),
+        (None, End { code: None, signal: None, .. }) => None,
+    }
+}
+
+fn notes(end: End, stopped: Option<Stopped>) -> Vec<String> {
+    let stopped = match stopped {
+        Some(Stopped::Timeout(limit)) => Some(format!(
+            "The command was stopped because it ran longer than {} ms. If it needs more time and does not wait for \
+             input, call again with a larger timeout.",
+            limit.as_millis()
+        )),
+        Some(Stopped::ByUser) => Some("The user stopped the command.".to_owned()),
+        None => None,
+    };
+    let left = end.left_running.then(|| {
+        "What the command had left running in the background was stopped; nothing goes on after a call.".to_owned()
+    });
+    stopped.into_iter().chain(left).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    const WELL: End = End { code: Some(0), signal: None, left_running: false };
+
+    #[track_caller]
+    fn check(text: &str, end: End, stopped: Option<Stopped>, want: Expect) {
+        let mut window = Window::default();
+        window.push(text.as_bytes());
+        let long = cut(text, &window);
+        want.assert_eq(&report(text, long.as_ref(), Some("The whole output is in F"), end, stopped));
+    }
+
+    #[test]
+    fn output_that_fits_is_left_alone() {
+        check(
+            "a\nb\n",
+            WELL,
+            None,
+            expect![[r#"
+            a
+            b
+        "#]],
+        );
+        check("", WELL, None, expect!["(no output)"]);
+    }
+
+    #[test]
+    fn a_bad_end_is_one_line() {
+        check("a\n", End { code: Some(2), ..WELL }, None, expect![[r#"
+            a
+            (exit code 2)"#]]);
+        check("", End { code: Some(1), ..WELL }, None, expect![[r#"
+            (no output)
+            (exit code 1)"#]]);
+        check("a", End { code: None, signal: Some(11), ..WELL }, None, expect![[r#"
+            a
+            (ended by signal 11)"#]]);
+    }
+
+    #[test]
+    fn what_was_stopped_is_noted() {
+        let killed = End { code: None, signal: Some(15), left_running: false };
+        check("a\n", killed, Some(Stopped::Timeout(Duration::from_millis(500))), expect![[""]]);
+        check("", killed, Some(Stopped::ByUser), expect![[""]]);
+        check("a\n", End { left_running: true, ..WELL }, None, expect![[""]]);
+    }
+
+    #[test]
+    fn a_long_output_is_cut_to_its_end() {
+        let text: String = (1..=2500).map(|number| format!("{number}\n")).collect();
+        let mut window = Window::default();
+        window.push(text.as_bytes());
+        let long = cut(&text, &window);
+        let report = report(&text, long.as_ref(), Some("The whole output is in F"), WELL, None);
+        let start = "...output truncated...\n\nShowing the last 1999 of 2500 lines. The whole output is in F: grep it, \
+                     or read it with an offset.\n\n502\n503\n";
+        assert!(report.starts_with(start), "{}", &report[..200]);
+        assert!(report.ends_with("\n2500\n"));
+    }
+
+    #[test]
+    fn one_long_line_is_cut_inside() {
+        for text in ["z".repeat(120_000), "z".repeat(120_000) + "\n"] {
+            let mut window = Window::default();
+            window.push(text.as_bytes());
+            let report = report(&text, cut(&text, &window).as_ref(), None, WELL, None);
+            assert!(report.contains("Showing the last 51200 of "), "{}", &report[..100]);
+            assert!(report.contains("could not be kept"));
+            assert!(report.len() > 51_200);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The tool on a temporary project, with real shells.
+
+use haft_permission::Action;
+
+use super::*;
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn output_comes_with_title_and_exit_code() {
+    let scene = Scene::new();
+    let output = scene.run("bash", json!({"command": "echo hi; echo there >&2"})).await.unwrap();
+    assert_eq!((output.title.as_str(), output.text.as_str()), ("echo hi; echo there >&2", "hi\nthere\n"));
+    let want = json!({"output": "hi\nthere\n", "exit": 0, "truncated": false});
+    assert_eq!(Value::from(output.metadata), want);
+    let output = scene.run("bash", json!({"command": "true", "description": "Do nothing"})).await.unwrap();
+    assert_eq!((output.title.as_str(), output.text.as_str()), ("Do nothing", "(no output)"));
+    assert_eq!(output.metadata["output"], "(no output)");
+}
+
+#[tokio::test]
+async fn a_failing_command_is_told_and_is_no_error() {
+    let scene = Scene::new();
+    let output = scene.run("bash", json!({"command": "echo no; exit 3"})).await.unwrap();
+    assert_eq!((output.text.as_str(), &output.metadata["exit"]), ("no\n(exit code 3)", &json!(3)));
+    let output = scene.run("bash", json!({"command": "kill -9 $$"})).await.unwrap();
+    assert_eq!((output.text.as_str(), &output.metadata["exit"]), ("(no output)\n(ended by signal 9)", &Value::Null));
+}
+
+#[tokio::test]
+async fn it_runs_in_the_working_folder_or_where_it_is_told() {
+    let scene = Scene::new();
+    let pwd = async |workdir: Option<&str>| {
+        let input = match workdir {
+            Some(workdir) => json!({"command": "pwd", "workdir": workdir}),
+            None => json!({"command": "pwd"}),
+        };
+        scene.run("bash", input).await.unwrap().text
+    };
+    assert_eq!(pwd(None).await, format!("{}\n", scene.path("").trim_end_matches('/')));
+    assert_eq!(pwd(Some("src")).await, format!("{}\n", scene.path("src")));
+    assert!(scene.asked("external_directory").is_empty());
+    assert_eq!(pwd(Some("../outside")).await, format!("{}\n", scene.path("../outside")));
+    let asked = scene.asked("external_directory");
+    assert_eq!(asked[0].patterns, [scene.path("../outside/*")]);
+    assert_eq!(asked[0].metadata["directories"], json!([scene.path("../outside")]));
+}
+
+#[tokio::test]
+async fn bad_arguments_are_refused() {
+    let scene = Scene::new();
+    scene.put("file", "");
+    scene.fails("bash", json!({"command": " \n"}), "command is empty").await;
+    scene.fails("bash", json!({"command": "true", "timeout": 0}), "timeout").await;
+    scene.fails("bash", json!({"command": "true", "timeout": -5}), "timeout").await;
+    for workdir in ["none", "file"] {
+        scene.fails("bash", json!({"command": "true", "workdir": workdir}), "is no folder; give one that exists").await;
+    }
+}
+
+#[tokio::test]
+async fn the_whole_command_is_asked_for() {
+    let scene = Scene::with_rules(&[("bash", "git status *", Action::Allow)]);
+    scene.run("bash", json!({"command": "git status --short"})).await.unwrap();
+    let error = scene.run("bash", json!({"command": "git status; touch made"})).await.unwrap_err();
+    assert_eq!(error.kind(), "denied");
+    let asked = scene.asked("bash");
+    assert_eq!(asked[1].patterns, ["git status; touch made"]);
+    assert!(asked[1].always.is_empty() && asked[1].opaque && !asked[0].opaque);
+    assert_eq!(asked[1].metadata["command"], "git status; touch made");
+    assert!(!std::path::Path::new(&scene.path("made")).exists());
+}
+
+#[test]
+fn only_plain_words_are_told_apart() {
+    for plain in ["ls", "git status --short", "cargo test -p a_b", "make x/y.o", "a\tb", "npm i @a/b@1.2", "date +%s"] {
+        assert!(is_plain(plain), "{plain:?}");
+    }
+    for special in ";&|<>$`(){}\n\r#!~*?[]='\"\\^\u{a0}\u{2028}é\0".chars() {
+        assert!(!is_plain(&format!("a {special} b")), "{special:?}");
+    }
+}
+
+#[tokio::test]
+async fn progress_is_shown_while_it_runs() {
+    let scene = Scene::new();
+    let call = scene.bench.call();
+    let go = scene.path("go");
+    let command = format!("echo first; while ! test -e {go}; do :; done; echo second");
+    let run = scene.registry.run("bash", json!({"command": command}), &call);
+    let watch = async {
+        scene.bench.until_shown(|_, metadata| metadata["output"] == "first\n").await;
+        scene.put("go", "");
+    };
+    let (output, ()) = tokio::join!(run, watch);
+    assert_eq!(output.unwrap().text, "first\nsecond\n");
+    assert_eq!(scene.bench.shown()[0].1["output"], "");
+    assert_eq!(scene.bench.shown()[0].0, command);
+}
+
+#[tokio::test]
+async fn the_user_can_stop_it_and_what_it_wrote_stays() {
+    let scene = Scene::new();
+    let call = scene.bench.call();
+    let run = scene.registry.run("bash", json!({"command": "trap '' TERM; echo begun; sleep 1000"}), &call);
+    let stop = async {
+        scene.bench.until_shown(|_, metadata| metadata["output"] == "begun\n").await;
+        scene.bench.cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(run, stop);
+    let output = output.unwrap();
+    assert_eq!(output.text, "begun\n\n\n<shell_metadata>\nThe user stopped the command.\n</shell_metadata>");
+    assert_eq!(output.metadata["exit"], Value::Null);
+}
+
+#[tokio::test]
+async fn it_ends_when_its_time_is_over() {
+    let scene = Scene::new();
+    let output = scene.run("bash", json!({"command": "sleep 1000", "timeout": "20"})).await.unwrap();
+    assert!(
+        output
+            .text
+            .starts_with("(no output)\n\n<shell_metadata>\nThe command was stopped because it ran longer than 20 ms.")
+    );
+    assert_eq!(output.metadata["exit"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_background_does_not_hold_the_call() {
+    let scene = Scene::new();
+    let output = scene.run("bash", json!({"command": "sleep 1000 & echo started"})).await.unwrap();
+    assert!(
+        output.text.starts_with("started\n\n\n<shell_metadata>\nWhat the command had left running"),
+        "{}",
+        output.text
+    );
+    assert_eq!(output.metadata["exit"], 0);
+}
+
+#[tokio::test]
+async fn an_output_of_any_size_is_kept_whole_and_shown_at_its_end() {
+    let scene = Scene::new();
+    let output = scene.run("bash", json!({"command": "seq 1 400000"})).await.unwrap();
+    assert!(output.text.starts_with("...output truncated...\n\nShowing the last 1999 of 400000 lines."));
+    assert!(output.text.ends_with("\n400000\n"));
+    assert_eq!(output.metadata["truncated"], true);
+    let kept = std::fs::read_to_string(output.metadata["outputPath"].as_str().unwrap()).unwrap();
+    assert_eq!(kept, (1..=400_000).map(|number| format!("{number}\n")).collect::<String>());
+    let preview = output.metadata["output"].as_str().unwrap();
+    assert!(preview.starts_with("...\n\n") && preview.chars().count() == 30_005);
+}
+
+#[tokio::test]
+async fn many_short_lines_are_kept_too() {
+    let scene = Scene::new();
+    let output = scene.run("bash", json!({"command": "seq 1 2500"})).await.unwrap();
+    let kept = std::fs::read_to_string(output.metadata["outputPath"].as_str().unwrap()).unwrap();
+    assert_eq!(kept.lines().count(), 2500);
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_made_safe() {
+    let scene = Scene::new();
+    let output = scene.run("bash", json!({"command": "printf 'a\\377b\\033[31m'"})).await.unwrap();
+    assert_eq!(output.text, "a\u{fffd}b\u{1b}[31m");
+}

@@ -1,0 +1,236 @@
+//! A change as people read it: a unified diff. Pure.
+
+use haft_protocol::Object;
+use serde_json::json;
+use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
+
+/// Lines around a change.
+const CONTEXT: usize = 4;
+/// Larger texts than this, in bytes, are not compared line by line.
+const MAX_COMPARED: usize = 1024 * 1024;
+
+/// The difference between two texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Diff {
+    /// The unified diff, moved left as far as its lines allow.
+    pub(crate) patch: String,
+    /// Lines that came.
+    pub(crate) additions: usize,
+    /// Lines that went.
+    pub(crate) deletions: usize,
+}
+
+impl Diff {
+    /// Compares `old` and `new`, which are or were the content of the file at `path`.
+    ///
+    /// Where either is larger than 1 MiB the patch only says so, and every line counts as changed.
+    pub(crate) fn new(path: &str, old: &str, new: &str) -> Self {
+        let rule = "=".repeat(67);
+        let header = format!("Index: {path}\n{rule}\n--- {path}\n+++ {path}\n");
+        let (before, after) = (lines(old), lines(new));
+        if old.len().max(new.len()) > MAX_COMPARED {
+            let patch = format!("{header}(too large to be compared: {} bytes, then {})\n", old.len(), new.len());
+            return Self { patch, additions: after.len(), deletions: before.len() };
+        }
+        let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_slices(&before, &after);
+        let mut rows = Vec::new();
+        let (mut additions, mut deletions) = (0, 0);
+        for hunk in diff.grouped_ops(CONTEXT) {
+            rows.push(Row::Head(head(&hunk)));
+            for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
+                let sign = match change.tag() {
+                    ChangeTag::Equal => ' ',
+                    ChangeTag::Insert => '+',
+                    ChangeTag::Delete => '-',
+                };
+                additions += usize::from(sign == '+');
+                deletions += usize::from(sign == '-');
+                rows.push(Row::Line(sign, change.value()));
+            }
+        }
+        Self { patch: header + &print(&rows), additions, deletions }
+    }
+
+    /// What clients draw beside an edited file.
+    pub(crate) fn of_file(&self, path: &str) -> Object {
+        let value = json!({
+            "file": path, "patch": self.patch, "additions": self.additions, "deletions": self.deletions,
+        });
+        value.as_object().cloned().unwrap_or_default()
+    }
+}
+
+enum Row<'a> {
+    Head(String),
+    /// A sign and a line with its end.
+    Line(char, &'a str),
+}
+
+/// Lines with their ends. A carriage return alone ends none.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn head(hunk: &[DiffOp]) -> String {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return String::new() };
+    let range = |start: usize, end: usize| {
+        // An empty range is named after the line before it.
+        format!("{},{}", if start == end { start } else { start + 1 }, end - start)
+    };
+    let old = range(first.old_range().start, last.old_range().end);
+    let new = range(first.new_range().start, last.new_range().end);
+    format!("@@ -{old} +{new} @@\n")
+}
+
+fn print(rows: &[Row<'_>]) -> String {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let shared = rows
+        .iter()
+        .filter_map(|row| match row {
+            Row::Line(_, line) if !line.trim().is_empty() => Some(indent(line)),
+            Row::Line(..) | Row::Head(_) => None,
+        })
+        .min()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        match row {
+            Row::Head(head) => text.push_str(head),
+            Row::Line(sign, line) => {
+                let bare = line.strip_suffix('\n');
+                let content = bare.unwrap_or(line);
+                // A blank line may be shorter than what is cut.
+                let from = shared.min(indent(content));
+                text.push(*sign);
+                text.push_str(content.get(from..).unwrap_or_default());
+                text.push('\n');
+                if bare.is_none() {
+                    text.push_str("\\ No newline at end of file\n");
+                }
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(old: &str, new: &str, want: Expect) {
+        let diff = Diff::new("/p/a", old, new);
+        let (_, hunks) = diff.patch.split_once("+++ /p/a\n").unwrap();
+        want.assert_eq(&format!("+{} -{}\n{hunks}", diff.additions, diff.deletions));
+    }
+
+    #[test]
+    fn a_patch_says_which_file_it_is_for() {
+        let patch = Diff::new("/p/a", "x\n", "x\n").patch;
+        assert_eq!(patch, format!("Index: /p/a\n{}\n--- /p/a\n+++ /p/a\n", "=".repeat(67)));
+    }
+
+    #[test]
+    fn a_new_file() {
+        check(
+            "",
+            "a\nb\n",
+            expect![[r#"
+                +2 -0
+                @@ -0,0 +1,2 @@
+                +a
+                +b
+            "#]],
+        );
+    }
+
+    #[test]
+    fn four_lines_stand_around_a_change_and_near_changes_share_them() {
+        check(
+            "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n",
+            "1\n2\n3\n4\n5\nsix\n7\n8\n9\n10\n11\n12\n13\n14\nfifteen\n16\n17\n18\n19\n20\n21\n",
+            expect![[r#"
+                +3 -2
+                @@ -2,19 +2,20 @@
+                 2
+                 3
+                 4
+                 5
+                -6
+                +six
+                 7
+                 8
+                 9
+                 10
+                 11
+                 12
+                 13
+                 14
+                -15
+                +fifteen
+                 16
+                 17
+                 18
+                 19
+                 20
+                +21
+            "#]],
+        );
+    }
+
+    #[test]
+    fn indentation_that_all_lines_share_is_cut() {
+        check(
+            "        if a {\n            b\n\n        }\n",
+            "        if a {\n            c\n\n        }\n",
+            expect![[r#"
+                +1 -1
+                @@ -1,4 +1,4 @@
+                 if a {
+                -    b
+                +    c
+                 
+                 }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_missing_line_end_is_shown() {
+        check(
+            "a\nb",
+            "a\nb\n",
+            expect![[r#"
+                +1 -1
+                @@ -1,2 +1,2 @@
+                 a
+                -b
+                \ No newline at end of file
+                +b
+            "#]],
+        );
+    }
+
+    #[test]
+    fn lines_with_a_carriage_return_alone_are_one() {
+        check(
+            "a\rb\n",
+            "a\rc\n",
+            expect![[r#"
+                +1 -1
+                @@ -1,1 +1,1 @@
+                -ab
+                +ac
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_compared() {
+        let large = "x\n".repeat(MAX_COMPARED);
+        let diff = Diff::new("/p/a", "a\n", &large);
+        assert!(diff.patch.ends_with("(too large to be compared: 2 bytes, then 2097152)\n"), "{}", diff.patch);
+        assert_eq!((diff.additions, diff.deletions), (MAX_COMPARED, 1));
+    }
+}

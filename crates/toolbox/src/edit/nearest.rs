@@ -1,0 +1,263 @@
+//! What in a file comes nearest to a text that is not in it, and what differs. Pure.
+//!
+//! The work is bounded: files of more than [`MAX_LINES`] lines are not looked at, and of the text so many lines are
+//! compared with each place that there are at most [`MAX_COMPARED`] comparisons in all.
+
+use std::collections::HashSet;
+
+/// Most lines of a file that is looked at.
+const MAX_LINES: usize = 200_000;
+/// Most comparisons of two lines.
+const MAX_COMPARED: usize = 5_000_000;
+/// Most places that are named.
+const MAX_PLACES: usize = 3;
+/// Most characters of a line that are quoted.
+const MAX_QUOTED: usize = 80;
+/// Most words of a line that are looked for elsewhere.
+const MAX_WORDS: usize = 50;
+
+const READ_AGAIN: &str = "Read the file again and copy the text exactly.";
+
+/// Advice for a model whose `old` is not in `content`.
+pub(super) fn nearest(content: &str, old: &str) -> String {
+    if has_line_numbers(old) {
+        return "It seems to hold the line numbers that read prints; leave them out.".to_owned();
+    }
+    let file: Vec<&str> = content.lines().collect();
+    let wanted = wanted_lines(old);
+    if file.len() > MAX_LINES || wanted.is_empty() {
+        return READ_AGAIN.to_owned();
+    }
+    if let Some(places) = places(&file, &wanted) {
+        return describe(&file, &wanted, &places);
+    }
+    match like_words(&file, &wanted) {
+        Some(line) => format!("The nearest is line {}: {}. {READ_AGAIN}", line + 1, quote(file[line])),
+        None => format!("Nothing like it is there. {READ_AGAIN}"),
+    }
+}
+
+/// The lines to look for, without blank ones at both ends.
+fn wanted_lines(old: &str) -> Vec<&str> {
+    let lines: Vec<&str> = old.lines().collect();
+    let first = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(lines.len());
+    let last = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(first, |last| last + 1);
+    lines[first..last].to_vec()
+}
+
+fn has_line_numbers(old: &str) -> bool {
+    let numbered = |line: &str| {
+        let digits = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+        digits.len() < line.trim_start().len() && digits.starts_with(':')
+    };
+    let mut lines = old.lines().filter(|line| !line.trim().is_empty()).peekable();
+    lines.peek().is_some() && lines.all(numbered)
+}
+
+/// A text begins and ends somewhere in a line, so its first and last line may be pieces.
+#[derive(Clone, Copy)]
+enum Part {
+    Only,
+    First,
+    Inner,
+    Last,
+}
+
+impl Part {
+    fn of(index: usize, count: usize) -> Self {
+        match (index, count) {
+            (_, 1) => Part::Only,
+            (0, _) => Part::First,
+            (index, count) if index + 1 == count => Part::Last,
+            _ => Part::Inner,
+        }
+    }
+
+    fn fits(self, line: &str, wanted: &str) -> bool {
+        match self {
+            Part::Only => line.contains(wanted),
+            Part::First => line.ends_with(wanted),
+            Part::Inner => line == wanted,
+            Part::Last => line.starts_with(wanted),
+        }
+    }
+}
+
+/// Where most lines fit when neither case nor white space count: the first lines of at most [`MAX_PLACES`] equally
+/// good places. At least half of the lines must fit.
+fn places(file: &[&str], wanted: &[&str]) -> Option<Vec<usize>> {
+    let count = wanted.len().min((MAX_COMPARED / file.len().max(1)).max(1));
+    let file: Vec<String> = file.iter().map(|line| squash(line)).collect();
+    let bare: Vec<String> = wanted[..count].iter().map(|line| squash(line)).collect();
+    let score = |start: usize| {
+        let fits = |index: usize| {
+            let line = file.get(start + index);
+            !bare[index].is_empty() && line.is_some_and(|line| Part::of(index, wanted.len()).fits(line, &bare[index]))
+        };
+        (0..count).filter(|&index| fits(index)).count()
+    };
+    let full = bare.iter().filter(|line| !line.is_empty()).count();
+    let (mut best, mut places) = (1, Vec::new());
+    for start in 0..file.len() {
+        let score = score(start);
+        if score > best {
+            places.clear();
+            best = score;
+        }
+        if score == best && places.len() < MAX_PLACES {
+            places.push(start);
+        }
+    }
+    (!places.is_empty() && best * 2 >= full).then_some(places)
+}
+
+/// `line` without white space, in lower case.
+fn squash(line: &str) -> String {
+    line.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
+}
+
+fn describe(file: &[&str], wanted: &[&str], places: &[usize]) -> String {
+    let start = places[0];
+    let span = |start: usize| {
+        let last = (start + wanted.len()).min(file.len());
+        if last == start + 1 { format!("line {last}") } else { format!("lines {}-{last}", start + 1) }
+    };
+    let others: Vec<String> = places[1..].iter().map(|&start| span(start)).collect();
+    let also = if others.is_empty() { String::new() } else { format!(" (likewise {})", others.join(" and ")) };
+    match difference(file, wanted, start) {
+        Difference::Only(what) => {
+            let verb = if wanted.len() == 1 { "differs" } else { "differ" };
+            let span = span(start).replacen('l', "L", 1);
+            format!("{span} {verb} from it only in {what}{also}. {READ_AGAIN}")
+        }
+        Difference::Line(index) => {
+            let there = file.get(start + index).map_or("the end of the file".to_owned(), |line| quote(line));
+            format!(
+                "The nearest is on {}{also}, but line {} is {there}, and oldString has {} there. {READ_AGAIN}",
+                span(start),
+                start + index + 1,
+                quote(wanted[index]),
+            )
+        }
+    }
+}
+
+enum Difference {
+    /// All lines are the same but for this.
+    Only(&'static str),
+    /// This line of the wanted text is another one.
+    Line(usize),
+}
+
+type Simplify = fn(&str) -> String;
+
+/// Ways to look at a line that make two of them the same, the narrowest first.
+const WAYS: [(&str, Simplify); 6] = [
+    ("indentation", |line| line.trim_start().to_owned()),
+    ("white space at the end of lines", |line| line.trim_end().to_owned()),
+    ("white space at the beginning and end of lines", |line| line.trim().to_owned()),
+    ("white space", |line| line.chars().filter(|c| !c.is_whitespace()).collect()),
+    ("upper and lower case", str::to_lowercase),
+    ("case and white space", squash),
+];
+
+fn difference(file: &[&str], wanted: &[&str], start: usize) -> Difference {
+    let first_misfit = |simplify: Simplify| {
+        (0..wanted.len()).find(|&index| {
+            let line = file.get(start + index).map(|line| simplify(line));
+            let fits = |line: String| Part::of(index, wanted.len()).fits(&line, &simplify(wanted[index]));
+            !line.is_some_and(fits)
+        })
+    };
+    for (what, simplify) in WAYS {
+        if first_misfit(simplify).is_none() {
+            return Difference::Only(what);
+        }
+    }
+    Difference::Line(first_misfit(squash).unwrap_or(0))
+}
+
+/// The line that shares most words with the longest wanted one, if it shares half of them.
+fn like_words(file: &[&str], wanted: &[&str]) -> Option<usize> {
+    let longest = wanted.iter().max_by_key(|line| line.len())?;
+    let words: HashSet<&str> = words(longest).take(MAX_WORDS).collect();
+    let shared = |line: &str| self::words(line).filter(|word| words.contains(word)).collect::<HashSet<_>>().len();
+    let scores = file.iter().enumerate().map(|(index, line)| (shared(line), index));
+    // Of equally good lines the first.
+    let (score, line) = scores.max_by_key(|&(score, index)| (score, std::cmp::Reverse(index)))?;
+    (score > 0 && score * 2 >= words.len()).then_some(line)
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+fn quote(line: &str) -> String {
+    match line.char_indices().nth(MAX_QUOTED) {
+        Some((at, _)) => format!("`{}…`", &line[..at]),
+        None => format!("`{line}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    const FILE: &str = "fn main() {\n    let a = 1;\n    let b = 2;  \n    if a < b {\n        run(a, b);\n    }\n}\n";
+
+    #[track_caller]
+    fn check(old: &str, want: Expect) {
+        want.assert_eq(&nearest(FILE, old));
+    }
+
+    #[test]
+    fn white_space_and_case_are_named() {
+        check("if a < b {\n    run(a, b);\n}", expect!["Lines 4-6 differ from it only in indentation. Read the file again and copy the text exactly."]);
+        check("    let a = 1;\n    let b = 2;\n    if a", expect!["Lines 2-4 differ from it only in white space at the end of lines. Read the file again and copy the text exactly."]);
+        check("\tlet b = 2;\n\tif a < b {", expect!["Lines 3-4 differ from it only in white space at the beginning and end of lines. Read the file again and copy the text exactly."]);
+        check("run(a,b);", expect!["Line 5 differs from it only in white space. Read the file again and copy the text exactly."]);
+        check("Run(a, b)", expect!["Line 5 differs from it only in upper and lower case. Read the file again and copy the text exactly."]);
+        check("RUN(a,b)", expect!["Line 5 differs from it only in case and white space. Read the file again and copy the text exactly."]);
+    }
+
+    #[test]
+    fn the_first_line_that_differs_is_shown() {
+        check("    let a = 1;\n    let b = 3;\n    if a < b {", expect!["The nearest is on lines 2-4, but line 3 is `    let b = 2;  `, and oldString has `    let b = 3;` there. Read the file again and copy the text exactly."]);
+        check("        run(a, b);\n    }\n}\nend", expect!["The nearest is on lines 5-7, but line 8 is the end of the file, and oldString has `end` there. Read the file again and copy the text exactly."]);
+    }
+
+    #[test]
+    fn equally_near_places_are_named_too() {
+        let file = "if x {\n  go()\n}\nif x {\n  go()\n}\n";
+        expect!["Lines 1-3 differ from it only in indentation (likewise lines 4-6). Read the file again and copy the text exactly."].assert_eq(&nearest(file, "if x {\n    go()\n}"));
+    }
+
+    #[test]
+    fn a_line_with_the_same_words_is_better_than_nothing() {
+        check("let b = compute(2)", expect!["The nearest is line 3: `    let b = 2;  `. Read the file again and copy the text exactly."]);
+        check("something else entirely", expect!["Nothing like it is there. Read the file again and copy the text exactly."]);
+    }
+
+    #[test]
+    fn line_numbers_are_recognised() {
+        check("2:     let a = 1;\n3:     let b = 2;", expect!["It seems to hold the line numbers that read prints; leave them out."]);
+        check("10: x", expect!["It seems to hold the line numbers that read prints; leave them out."]);
+    }
+
+    #[test]
+    fn odd_texts_get_an_answer() {
+        check("\n \n", expect!["Read the file again and copy the text exactly."]);
+        expect!["Nothing like it is there. Read the file again and copy the text exactly."].assert_eq(&nearest("", "a"));
+        check(&"x".repeat(500), expect!["Nothing like it is there. Read the file again and copy the text exactly."]);
+    }
+
+    #[test]
+    fn the_work_is_bounded() {
+        let file = "a\n".repeat(MAX_LINES);
+        let old = "a\n".repeat(MAX_LINES) + "b";
+        assert!(nearest(&file, &old).contains("line"));
+        let larger = "a\n".repeat(MAX_LINES + 1);
+        assert_eq!(nearest(&larger, "A"), READ_AGAIN);
+    }
+}

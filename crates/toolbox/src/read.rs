@@ -1,0 +1,154 @@
+//! `read`: a page of a text file, or the entries of a folder.
+
+mod kind;
+mod listing;
+mod page;
+
+use std::borrow::Cow;
+
+use haft_permission::{Access, Effect, Grant};
+use haft_project::{Files, FilesError, Found, Opened, Reading, Target};
+use haft_protocol::Object;
+use haft_tool::{Call, Output, TellModel, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use self::kind::Kind;
+use self::page::{Page, Pager, Wants};
+use crate::reach::reach;
+
+/// Lines or entries when the model names no limit.
+const LIMIT: usize = 2000;
+/// Larger files than this, in bytes, are not read to their end just to count their lines.
+const COUNTED: u64 = 8 * 1024 * 1024;
+/// Lines that clients show of a closed call.
+const PREVIEW_LINES: usize = 20;
+
+pub(crate) struct Read {
+    files: Files,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Input {
+    /// The file or folder.
+    file_path: String,
+    /// First line or entry, counted from 1.
+    offset: Option<usize>,
+    /// Most lines or entries.
+    limit: Option<usize>,
+}
+
+impl Read {
+    pub(crate) fn new(files: &Files) -> Self {
+        Self { files: files.clone() }
+    }
+
+    async fn missing(&self, grant: &Grant, target: &Target) -> ToolError {
+        let mut text = format!("{} does not exist.", target.path.display());
+        let near = self.neighbours(grant, target).await.unwrap_or_default();
+        if near.is_empty() {
+            text.push_str(" List its folder, or search for the name.");
+        } else {
+            text.push_str(" Did you mean one of these?");
+            for path in near {
+                text.push('\n');
+                text.push_str(&path);
+            }
+        }
+        ToolError::Failed(text)
+    }
+
+    /// Files beside `target` with names like its own.
+    async fn neighbours(&self, grant: &Grant, target: &Target) -> Option<Vec<String>> {
+        let (folder, name) = (target.path.parent()?, target.path.file_name()?.to_str()?);
+        let beside = self.files.locate(folder.to_str()?).ok()?;
+        let listing = self.files.list(grant, &beside).await.ok()?;
+        let near = listing::near(&listing.entries, name);
+        Some(near.iter().map(|name| folder.join(name).display().to_string()).collect())
+    }
+}
+
+impl Tool for Read {
+    const NAME: &'static str = "read";
+    type Input = Input;
+
+    fn description(&self) -> Cow<'static, str> {
+        include_str!("read.md").into()
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
+        let target = reach(&self.files, call, &input.file_path).await?;
+        let mut access = Access::new("read", &target.title).with(Effect::Read(target.path.clone()));
+        if target.found == Found::Nothing {
+            // The names beside it are all that can be told about a file that is not there.
+            access = access.with(Effect::Read(target.home().to_owned()));
+        }
+        let grant = call.ask(access).await?;
+
+        let (offset, limit) = (input.offset.unwrap_or(1).max(1), input.limit.unwrap_or(LIMIT));
+        match self.files.open(&grant, &target).await {
+            Ok(Opened::Folder(listing)) => Ok(listing::output(&target, listing, offset, limit)),
+            Ok(Opened::File(reading)) => {
+                let page = page(&target, reading, offset, limit).await?;
+                output(&target, &page)
+            }
+            Err(FilesError::Missing { .. }) => Err(self.missing(&grant, &target).await),
+            Err(error) => Err(error).tell_model(),
+        }
+    }
+}
+
+async fn page(target: &Target, mut reading: Reading, offset: usize, limit: usize) -> Result<Page, ToolError> {
+    let mut pager = Pager::new(offset, limit, reading.len() <= COUNTED);
+    let mut first = true;
+    while let Some(piece) = reading.next().await.tell_model()? {
+        if std::mem::take(&mut first) {
+            refuse_what_is_no_text(target, &piece)?;
+        }
+        if pager.push(&piece) == Wants::Nothing {
+            break;
+        }
+    }
+    Ok(pager.finish())
+}
+
+fn refuse_what_is_no_text(target: &Target, sample: &[u8]) -> Result<(), ToolError> {
+    let path = target.path.display();
+    Err(ToolError::Failed(match kind::of(&target.path, sample) {
+        Kind::Text => return Ok(()),
+        Kind::Media(mime) => format!("{path} is {mime}, which read cannot show; it shows text alone"),
+        Kind::Binary => format!("{path} is a binary file, which read cannot show; inspect it with a program in bash"),
+    }))
+}
+
+fn output(target: &Target, page: &Page) -> Result<Output, ToolError> {
+    let path = target.path.display().to_string();
+    if page.is_past_the_end() {
+        let (offset, total) = (page.first, page.seen);
+        return Err(ToolError::Failed(format!("offset {offset} is past the end of {path}, which has {total} lines")));
+    }
+    let numbered: Vec<String> =
+        (page.first..).zip(&page.lines).map(|(number, line)| format!("{number}: {line}")).collect();
+    let text = format!(
+        "<path>{path}</path>\n<type>file</type>\n<content>\n{}\n\n{}\n</content>",
+        numbered.join("\n"),
+        page.remark()
+    );
+    let display = json!({
+        "type": "file", "path": path, "text": page.lines.join("\n"), "lineStart": page.first, "lineEnd": page.last(),
+        "totalLines": page.seen, "truncated": page.is_cut(),
+    });
+    Ok(Output { metadata: metadata(&page.lines, page.is_cut(), display), ..Output::new(&target.title, text) })
+}
+
+/// What clients draw of a file or a folder.
+fn metadata(lines: &[String], truncated: bool, display: serde_json::Value) -> Object {
+    let preview = lines[..lines.len().min(PREVIEW_LINES)].join("\n");
+    let value = json!({ "preview": preview, "truncated": truncated, "loaded": [], "display": display });
+    value.as_object().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

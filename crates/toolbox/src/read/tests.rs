@@ -1,0 +1,126 @@
+//! The tool on a temporary project.
+
+use haft_permission::Action;
+
+use super::*;
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn a_file_comes_numbered_in_its_frame() {
+    let scene = Scene::new();
+    scene.put("src/a.rs", "one\r\n\r\ntwo");
+    let output = scene.run("read", json!({"filePath": "src/a.rs"})).await.unwrap();
+    let path = scene.path("src/a.rs");
+    let text = format!(
+        "<path>{path}</path>\n<type>file</type>\n<content>\n1: one\n2: \n3: two\n\n(End of file - total 3 lines)\n\
+         </content>"
+    );
+    assert_eq!((output.title.as_str(), output.text), ("src/a.rs", text));
+    let want = json!({
+        "preview": "one\n\ntwo", "truncated": false, "loaded": [],
+        "display": {
+            "type": "file", "path": path, "text": "one\n\ntwo", "lineStart": 1, "lineEnd": 3, "totalLines": 3,
+            "truncated": false,
+        },
+    });
+    assert_eq!(serde_json::Value::from(output.metadata), want);
+}
+
+#[tokio::test]
+async fn an_empty_file_has_no_lines() {
+    let scene = Scene::new();
+    scene.put("a", "");
+    let output = scene.run("read", json!({"filePath": "a"})).await.unwrap();
+    assert!(output.text.ends_with("<content>\n\n\n(End of file - total 0 lines)\n</content>"), "{}", output.text);
+}
+
+#[tokio::test]
+async fn offset_and_limit_page() {
+    let scene = Scene::new();
+    scene.put("a", &(1..=50).map(|number| format!("line {number}\n")).collect::<String>());
+    let read = |offset: serde_json::Value, limit: u32| {
+        scene.run("read", json!({"filePath": "a", "offset": offset, "limit": limit}))
+    };
+    let output = read(json!("10"), 2).await.unwrap();
+    assert!(output.text.contains("\n10: line 10\n11: line 11\n\n(Showing lines 10-11 of 50. Use offset=12"));
+    assert_eq!(output.metadata["truncated"], true);
+    assert!(read(json!(0), 1).await.unwrap().text.contains("\n1: line 1\n"));
+    let error = read(json!(51), 1).await.unwrap_err().to_string();
+    assert!(error.starts_with("offset 51 is past the end") && error.ends_with("which has 50 lines"), "{error}");
+    assert_eq!(read(json!(-1), 1).await.unwrap_err().kind(), "bad_input");
+    assert_eq!(read(json!(1.5), 1).await.unwrap_err().kind(), "bad_input");
+}
+
+#[tokio::test]
+async fn a_huge_file_is_not_read_to_its_end() {
+    let scene = Scene::new();
+    let path = scene.path("huge.txt");
+    std::fs::write(&path, "a line of text\n".repeat(1000)).unwrap();
+    // The rest is a hole of a terabyte.
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+    let output = scene.run("read", json!({"filePath": path, "limit": 3})).await.unwrap();
+    assert!(output.text.contains("(Showing lines 1-3. Use offset=4 to continue.)"), "{}", output.text);
+}
+
+#[tokio::test]
+async fn a_folder_is_listed() {
+    let scene = Scene::new();
+    scene.put("b.txt", "");
+    scene.put("A.txt", "");
+    let output = scene.run("read", json!({"filePath": ""})).await.unwrap();
+    let want = "<type>directory</type>\n<entries>\nA.txt\nb.txt\nsrc/\n\n(3 entries)\n</entries>";
+    assert!(output.text.ends_with(want), "{}", output.text);
+    assert_eq!(output.metadata["display"]["totalEntries"], 3);
+    let output = scene.run("read", json!({"filePath": ".", "offset": 2, "limit": 1})).await.unwrap();
+    let want = "\nb.txt\n\n(Showing 1 of 3 entries. Use 'offset' parameter to read beyond entry 3)\n</entries>";
+    assert!(output.text.ends_with(want), "{}", output.text);
+}
+
+#[tokio::test]
+async fn a_missing_file_has_neighbours() {
+    let scene = Scene::new();
+    scene.put("src/app.ts", "");
+    let near =
+        format!("{} does not exist. Did you mean one of these?\n{}", scene.path("src/app"), scene.path("src/app.ts"));
+    scene.fails("read", json!({"filePath": "src/app"}), &near).await;
+    scene.fails("read", json!({"filePath": "src/zzz"}), "does not exist. List its folder").await;
+    scene.fails("read", json!({"filePath": "none/zzz"}), "does not exist. List its folder").await;
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_refused() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("a.txt"), b"a\0b").unwrap();
+    std::fs::write(scene.path("pic"), b"\x89PNG\r\n\x1a\n").unwrap();
+    scene.fails("read", json!({"filePath": "a.txt"}), "is a binary file, which read cannot show").await;
+    scene.fails("read", json!({"filePath": "pic"}), "is image/png, which read cannot show").await;
+    scene.fails("read", json!({"filePath": "/dev/zero"}), "only plain files").await;
+}
+
+#[tokio::test]
+async fn each_file_is_asked_for_by_its_true_name() {
+    let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("read", "*.env", Action::Deny)]);
+    scene.put(".env", "SECRET=1");
+    std::os::unix::fs::symlink(".env", scene.path("innocent.txt")).unwrap();
+    for path in [".env", "src/../.env", "innocent.txt"] {
+        let error = scene.run("read", json!({"filePath": path})).await.unwrap_err();
+        assert_eq!(error.kind(), "denied", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn outside_the_project_the_folder_is_asked_for_first() {
+    let scene = Scene::new();
+    scene.put("../outside/file", "text");
+    std::os::unix::fs::symlink("../outside", scene.path("link")).unwrap();
+    let output = scene.run("read", json!({"filePath": "link/file"})).await.unwrap();
+    assert_eq!(output.title, "../outside/file");
+    scene.run("read", json!({"filePath": "../outside"})).await.unwrap();
+    let asked = scene.asked("external_directory");
+    assert_eq!(asked.len(), 2);
+    for access in asked {
+        assert_eq!((access.patterns.as_slice(), access.always.as_slice()), (&access.always[..], &access.patterns[..]));
+        assert_eq!(access.patterns, [scene.path("../outside/*")]);
+        assert_eq!(access.metadata["parentDir"], scene.path("../outside"));
+    }
+}

@@ -1,0 +1,76 @@
+//! Tools on a temporary project, for tests.
+
+use std::path::PathBuf;
+
+use haft_permission::{Access, Action, Rule};
+use haft_project::{Files, Processes};
+use haft_tool::workbench::Workbench;
+use haft_tool::{Output, Registry, ToolError};
+use serde_json::Value;
+
+use crate::{World, builtin};
+
+/// `base/project` with a folder `src` in it, `base/outside` beside it, and `base/outputs`.
+pub(crate) struct Scene {
+    pub(crate) registry: Registry,
+    pub(crate) bench: Workbench,
+    base: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    /// Everything is allowed.
+    pub(crate) fn new() -> Self {
+        Self::with_rules(&[("*", "*", Action::Allow)])
+    }
+
+    pub(crate) fn with_rules(rules: &[(&str, &str, Action)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(folder.path()).unwrap();
+        for name in ["project/src", "outside", "outputs"] {
+            std::fs::create_dir_all(base.join(name)).unwrap();
+        }
+        let rules = rules.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect();
+        let bench = Workbench::new(&base.join("outputs"), rules);
+        let files = Files::new(base.join("project"), None);
+        let processes = Processes::new("/bin/sh".into(), Vec::new());
+        let registry = builtin(&World { files, processes });
+        Self { registry, bench, base, _folder: folder }
+    }
+
+    pub(crate) async fn run(&self, tool: &str, input: Value) -> Result<Output, ToolError> {
+        self.registry.run(tool, input, &self.bench.call()).await
+    }
+
+    /// Runs the tool and checks that it fails with a text that contains `want`.
+    #[track_caller]
+    pub(crate) fn fails<'a>(&'a self, tool: &'a str, input: Value, want: &'a str) -> impl Future<Output = ()> + 'a {
+        let place = std::panic::Location::caller();
+        async move {
+            let error = self.run(tool, input).await.expect_err(want).to_string();
+            assert!(error.contains(want), "{place}: {error}");
+        }
+    }
+
+    /// What was asked for under `permission`.
+    pub(crate) fn asked(&self, permission: &str) -> Vec<Access> {
+        self.bench.asked().into_iter().filter(|access| access.permission == permission).collect()
+    }
+
+    /// The absolute path of `name`, which may begin with `../`.
+    pub(crate) fn path(&self, name: &str) -> String {
+        let path = match name.strip_prefix("../") {
+            Some(name) => self.base.join(name),
+            None => self.base.join("project").join(name),
+        };
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn get(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+}

@@ -1,0 +1,78 @@
+//! What a text file has around its text: a byte order mark, and line ends. Pure.
+
+use std::borrow::Cow;
+
+const MARK: char = '\u{feff}';
+
+/// The text of a file apart from its mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Text {
+    /// Whether there is a byte order mark.
+    pub(crate) mark: bool,
+    /// The rest.
+    pub(crate) text: String,
+}
+
+impl Text {
+    /// Takes the mark off.
+    pub(crate) fn new(text: &str) -> Self {
+        let bare = text.strip_prefix(MARK);
+        Self { mark: bare.is_some(), text: bare.unwrap_or(text).to_owned() }
+    }
+
+    /// Mark and text together.
+    pub(crate) fn whole(&self) -> String {
+        if self.mark { format!("{MARK}{}", self.text) } else { self.text.clone() }
+    }
+}
+
+/// How the lines of a file end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Lf,
+    CrLf,
+}
+
+impl Ending {
+    /// One carriage return before a line feed makes the whole file one with both.
+    pub(crate) fn of(text: &str) -> Self {
+        if text.contains("\r\n") { Ending::CrLf } else { Ending::Lf }
+    }
+
+    /// `text` with its line ends turned into these.
+    pub(crate) fn apply(self, text: &str) -> String {
+        match self {
+            Ending::Lf => lf(text).into_owned(),
+            Ending::CrLf => lf(text).replace('\n', "\r\n"),
+        }
+    }
+}
+
+/// `text` with line feeds alone.
+pub(crate) fn lf(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_set_aside_and_put_back() {
+        for (whole, mark, text) in
+            [("\u{feff}a", true, "a"), ("a", false, "a"), ("\u{feff}", true, ""), ("", false, "")]
+        {
+            let got = Text::new(whole);
+            assert_eq!((got.mark, got.text.as_str()), (mark, text));
+            assert_eq!(got.whole(), whole);
+        }
+    }
+
+    #[test]
+    fn line_ends_follow_the_file() {
+        assert_eq!(Ending::of("a\nb\r\n"), Ending::CrLf);
+        assert_eq!(Ending::of("a\rb\n"), Ending::Lf);
+        assert_eq!(Ending::CrLf.apply("a\nb\r\nc\rd"), "a\r\nb\r\nc\rd");
+        assert_eq!(Ending::Lf.apply("a\nb\r\nc\rd"), "a\nb\nc\rd");
+    }
+}

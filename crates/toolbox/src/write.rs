@@ -1,0 +1,208 @@
+//! `write`: a whole file, new or replaced.
+
+use std::borrow::Cow;
+
+use haft_permission::{Access, Effect};
+use haft_project::{Files, FilesError, IfExists, Target};
+use haft_tool::{Call, Output, TellModel, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::diff::Diff;
+use crate::reach::reach_file;
+use crate::text::Text;
+
+/// Largest old content, in bytes, that is held against the new one. A larger file is replaced without a look.
+const MAX_OLD: u64 = 16 * 1024 * 1024;
+
+pub(crate) struct Write {
+    files: Files,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Input {
+    /// The file.
+    file_path: String,
+    /// All that it shall hold.
+    content: String,
+}
+
+/// What is at the path before.
+enum Old {
+    Nothing,
+    Bytes(Vec<u8>),
+    /// Too much to look at; how many bytes.
+    Huge(u64),
+}
+
+impl Write {
+    pub(crate) fn new(files: &Files) -> Self {
+        Self { files: files.clone() }
+    }
+
+    /// The old content, for a person to compare. The model does not see it.
+    async fn old(&self, call: &Call, target: &Target) -> Result<Old, ToolError> {
+        let own = call.ask(Access::internal(vec![Effect::Read(target.path.clone())])).await?;
+        match self.files.read(&own, target, MAX_OLD).await {
+            Ok(bytes) => Ok(Old::Bytes(bytes)),
+            Err(FilesError::Missing { .. }) => Ok(Old::Nothing),
+            Err(FilesError::TooBig { size, .. }) => Ok(Old::Huge(size)),
+            Err(error) => Err(error).tell_model(),
+        }
+    }
+}
+
+impl Tool for Write {
+    const NAME: &'static str = "write";
+    type Input = Input;
+
+    fn description(&self) -> Cow<'static, str> {
+        include_str!("write.md").into()
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
+        let target = reach_file(&self.files, call, &input.file_path).await?;
+        let _turn = self.files.lock(&target).await;
+        let old = self.old(call, &target).await?;
+
+        let path = target.path.display().to_string();
+        let exists = !matches!(old, Old::Nothing);
+        let new = with_mark_of(&old, &input.content);
+        let access = Access::new("edit", &target.title)
+            .with(Effect::Write(target.path.clone()))
+            .show("filepath", path.as_str())
+            .show("diff", diff(&path, &old, &new.text));
+        let grant = call.ask(access).await?;
+        let if_exists = match old {
+            Old::Nothing => IfExists::Fail,
+            Old::Bytes(bytes) => IfExists::ReplaceOnly(bytes),
+            Old::Huge(_) => IfExists::Replace,
+        };
+        self.files.write(&grant, &target, new.whole(), if_exists).await.tell_model()?;
+
+        Ok(Output::new(&target.title, said(&path, exists, new.text.lines().count()))
+            .meta("diagnostics", json!({}))
+            .meta("filepath", path)
+            .meta("exists", exists)
+            .meta("truncated", false))
+    }
+}
+
+/// The new text; a byte order mark stays where one was.
+fn with_mark_of(old: &Old, content: &str) -> Text {
+    let had = matches!(old, Old::Bytes(bytes) if bytes.starts_with("\u{feff}".as_bytes()));
+    let new = Text::new(content);
+    Text { mark: new.mark || had, ..new }
+}
+
+fn diff(path: &str, old: &Old, new: &str) -> String {
+    match old {
+        Old::Nothing => Diff::new(path, "", new).patch,
+        Old::Bytes(bytes) => Diff::new(path, &Text::new(&String::from_utf8_lossy(bytes)).text, new).patch,
+        Old::Huge(size) => {
+            format!("{}(the old file of {size} bytes was not compared)\n", Diff::new(path, "", "").patch)
+        }
+    }
+}
+
+fn said(path: &str, exists: bool, lines: usize) -> String {
+    let done = if exists { "Overwrote" } else { "Created" };
+    let unit = if lines == 1 { "line" } else { "lines" };
+    format!("{done} {path} ({lines} {unit}).")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use haft_permission::Action;
+    use serde_json::json;
+
+    use crate::scene::Scene;
+
+    #[tokio::test]
+    async fn a_new_file_with_its_folders() {
+        let scene = Scene::new();
+        let output = scene.run("write", json!({"filePath": "new/deep/a.txt", "content": "hello\n"})).await.unwrap();
+        assert_eq!(output.title, "new/deep/a.txt");
+        assert_eq!(output.text, format!("Created {} (1 line).", scene.path("new/deep/a.txt")));
+        assert_eq!(output.metadata["exists"], false);
+        assert_eq!(scene.get("new/deep/a.txt"), "hello\n");
+    }
+
+    #[tokio::test]
+    async fn an_old_file_is_replaced_and_keeps_its_mark_and_mode() {
+        let scene = Scene::new();
+        scene.put("a", "\u{feff}old\r\n");
+        std::fs::set_permissions(scene.path("a"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let output = scene.run("write", json!({"filePath": "a", "content": "x\ny\n"})).await.unwrap();
+        assert_eq!(output.text, format!("Overwrote {} (2 lines).", scene.path("a")));
+        assert_eq!(output.metadata["exists"], true);
+        assert_eq!(scene.get("a"), "\u{feff}x\ny\n");
+        assert_eq!(std::fs::metadata(scene.path("a")).unwrap().permissions().mode() & 0o777, 0o755);
+    }
+
+    #[tokio::test]
+    async fn the_one_who_is_asked_sees_the_difference() {
+        let scene = Scene::new();
+        scene.put("a", "old\n");
+        scene.run("write", json!({"filePath": "a", "content": "new\n"})).await.unwrap();
+        let asked = scene.asked("edit");
+        assert_eq!((asked[0].patterns.as_slice(), asked[0].always.as_slice()), (&["a".into()][..], &["*".into()][..]));
+        assert_eq!(asked[0].metadata["filepath"], scene.path("a"));
+        let diff = asked[0].metadata["diff"].as_str().unwrap();
+        assert!(diff.ends_with("@@ -1,1 +1,1 @@\n-old\n+new\n"), "{diff}");
+    }
+
+    #[tokio::test]
+    async fn without_leave_nothing_is_written() {
+        let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("edit", "*.lock", Action::Deny)]);
+        let error = scene.run("write", json!({"filePath": "new/a.lock", "content": ""})).await.unwrap_err();
+        assert_eq!(error.kind(), "denied");
+        assert!(!std::path::Path::new(&scene.path("new")).exists());
+    }
+
+    #[tokio::test]
+    async fn outside_the_project_the_folder_is_asked_for_first() {
+        let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("external_directory", "*", Action::Deny)]);
+        symlink("../outside", scene.path("link")).unwrap();
+        for path in ["../outside/w", "link/w", "src/../../outside/w"] {
+            let error = scene.run("write", json!({"filePath": path, "content": ""})).await.unwrap_err();
+            assert_eq!(error.kind(), "denied", "{path}");
+        }
+        let asked = scene.asked("external_directory");
+        assert_eq!(asked[0].patterns, [scene.path("../outside/*")]);
+        assert_eq!(asked[0].always, asked[0].patterns);
+        assert!(scene.asked("edit").is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_no_file_is_refused() {
+        let scene = Scene::new();
+        scene.put("a", "");
+        scene.fails("write", json!({"filePath": "", "content": ""}), "filePath is empty").await;
+        scene.fails("write", json!({"filePath": "src", "content": ""}), "is a folder, not a file").await;
+        scene.fails("write", json!({"filePath": "a/b", "content": ""}), "is a file, not a folder").await;
+        scene.fails("write", json!({"filePath": "/dev/null", "content": ""}), "only plain files").await;
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_text_can_be_replaced() {
+        let scene = Scene::new();
+        std::fs::write(scene.path("a"), b"\xff\0\xfe").unwrap();
+        scene.run("write", json!({"filePath": "a", "content": "text"})).await.unwrap();
+        assert_eq!(scene.get("a"), "text");
+    }
+
+    #[tokio::test]
+    async fn a_huge_old_file_is_replaced_without_a_look() {
+        let scene = Scene::new();
+        std::fs::File::create(scene.path("a")).unwrap().set_len(1 << 40).unwrap();
+        scene.run("write", json!({"filePath": "a", "content": "text"})).await.unwrap();
+        let diff = scene.asked("edit")[0].metadata["diff"].as_str().unwrap().to_owned();
+        assert!(diff.ends_with("(the old file of 1099511627776 bytes was not compared)\n"), "{diff}");
+        assert_eq!(scene.get("a"), "text");
+    }
+}
