@@ -7,8 +7,8 @@ mod answer;
 mod log;
 mod socket;
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,12 +16,12 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
 use haft_llm::{Answer, Playlist};
-use http_body_util::{BodyExt, Either, Empty, Full, Limited, StreamBody};
-use hyper::body::{Frame, Incoming};
+use http_body_util::{BodyExt, Either, Full, Limited, StreamBody};
+use hyper::body::Frame;
 use hyper::header::CONTENT_TYPE;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -33,30 +33,44 @@ use socket::Socket;
 /// Largest request that is read, in bytes.
 pub const MAX_REQUEST: usize = 64 * 1024 * 1024;
 
-/// Most requests that are answered and kept. What is measured in a longer run is worth a second server.
-pub const MAX_REQUESTS: usize = 100_000;
+/// Most requests that are answered, because all of them are kept.
+pub const MAX_REQUESTS: usize = 10_000;
+
+/// Most that is kept of all their bodies, in bytes.
+pub const MAX_KEPT: usize = 1024 * 1024 * 1024;
+
+/// A free port of this machine.
+const LOOPBACK: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 /// The server. It stops when it is dropped, and open connections with it.
 #[derive(Debug)]
 pub struct ModelServer {
-    address: SocketAddr,
+    url: String,
     log: Arc<Log>,
     serving: JoinHandle<()>,
 }
 
 enum Plan {
-    Play(Playlist),
-    Canned { status: StatusCode, content_type: String, body: Bytes },
+    /// Answers made ready, so that none is written while somebody waits.
+    Play {
+        answers: Vec<Shape>,
+        list: Playlist,
+    },
+    Canned {
+        status: StatusCode,
+        content_type: String,
+        body: Bytes,
+    },
 }
 
 impl ModelServer {
     /// Plays `answers` at a free port of this machine. [`Playlist`] says which one a request gets.
     ///
-    /// # Panics
+    /// # Errors
     ///
     /// When no port can be opened.
-    pub async fn start(answers: Vec<Answer>) -> Self {
-        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), answers).await.expect("a free port on 127.0.0.1")
+    pub async fn start(answers: Vec<Answer>) -> io::Result<Self> {
+        Self::start_at(LOOPBACK, answers).await
     }
 
     /// Plays `answers` at `address`.
@@ -64,32 +78,34 @@ impl ModelServer {
     /// # Errors
     ///
     /// When the address cannot be listened at.
-    pub async fn start_at(address: SocketAddr, answers: Vec<Answer>) -> std::io::Result<Self> {
-        Self::serve(address, Plan::Play(Playlist::new(answers))).await
+    pub async fn start_at(address: SocketAddr, answers: Vec<Answer>) -> io::Result<Self> {
+        let list = Playlist::new(&answers);
+        let answers = answers.iter().map(Shape::of).collect();
+        Self::serve(address, Plan::Play { answers, list }).await
     }
 
-    /// Answers every request with the same bytes.
+    /// Answers every request with the same bytes, at a free port of this machine.
     ///
-    /// # Panics
+    /// # Errors
     ///
     /// When no port can be opened, or `status` is none.
-    pub async fn canned(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
-        let status = StatusCode::from_u16(status).expect("an HTTP status");
+    pub async fn canned(status: u16, content_type: &str, body: impl Into<Bytes>) -> io::Result<Self> {
+        let status = StatusCode::from_u16(status).map_err(io::Error::other)?;
         let plan = Plan::Canned { status, content_type: content_type.to_owned(), body: body.into() };
-        Self::serve(SocketAddr::from(([127, 0, 0, 1], 0)), plan).await.expect("a free port on 127.0.0.1")
+        Self::serve(LOOPBACK, plan).await
     }
 
-    async fn serve(address: SocketAddr, plan: Plan) -> std::io::Result<Self> {
+    async fn serve(address: SocketAddr, plan: Plan) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
+        let url = format!("http://{}/v1", listener.local_addr()?);
         let log = Arc::new(Log::default());
         let serving = tokio::spawn(accept(listener, Arc::new(plan), Arc::clone(&log)));
-        Ok(Self { address, log, serving })
+        Ok(Self { url, log, serving })
     }
 
     /// The base address, which ends in `/v1`.
-    pub fn url(&self) -> String {
-        format!("http://{}/v1", self.address)
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// The requests so far, in the order in which they were whole.
@@ -137,7 +153,10 @@ async fn connection(socket: TcpStream, plan: Arc<Plan>, log: Arc<Log>) {
                 Err(_) => return Ok(refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request is larger than 64 MiB")),
             };
             let Some(number) = log.add(&head, body.clone(), Instant::now()) else {
-                return Ok(refuse(StatusCode::SERVICE_UNAVAILABLE, "100,000 requests are enough for one server"));
+                return Ok(refuse(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "this server keeps every request, and has no room for more",
+                ));
             };
             current.set(number);
             answer(plan, &head.method, head.uri.path(), &body).await
@@ -148,7 +167,7 @@ async fn connection(socket: TcpStream, plan: Arc<Plan>, log: Arc<Log>) {
 }
 
 type Streamed = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Dropped>>>;
-type Body = Either<Either<Full<Bytes>, Empty<Bytes>>, Streamed>;
+type Body = Either<Full<Bytes>, Streamed>;
 
 /// The scenario wants the connection dropped.
 #[derive(Debug)]
@@ -163,9 +182,9 @@ impl std::fmt::Display for Dropped {
 impl std::error::Error for Dropped {}
 
 async fn answer(plan: &Plan, method: &Method, path: &str, body: &[u8]) -> Result<Response<Body>, Dropped> {
-    let list = match plan {
+    let (answers, list) = match plan {
         Plan::Canned { status, content_type, body } => return Ok(whole(*status, content_type, body.clone())),
-        Plan::Play(list) => list,
+        Plan::Play { answers, list } => (answers, list),
     };
     if method != Method::POST || !path.ends_with("/chat/completions") {
         return Ok(refuse(StatusCode::NOT_FOUND, "only POST …/chat/completions is served"));
@@ -174,11 +193,11 @@ async fn answer(plan: &Plan, method: &Method, path: &str, body: &[u8]) -> Result
         return Ok(refuse(StatusCode::BAD_REQUEST, "the body is no chat completion request"));
     };
     let answered = asked.answers();
-    let Some(answer) = list.play(answered) else {
+    let Some(at) = list.next(answered) else {
         let message = format!("the scenario has {} answers, and answer {} is asked for", list.places(), answered + 1);
         return Ok(refuse(StatusCode::BAD_REQUEST, &message));
     };
-    let Shape { before, head, pieces } = Shape::of(answer, &asked.model);
+    let Shape { before, head, pieces } = answers[at].clone();
     for wait in before {
         tokio::time::sleep(wait).await;
     }
@@ -226,7 +245,7 @@ fn refuse(status: StatusCode, message: &str) -> Response<Body> {
 }
 
 fn whole(status: StatusCode, content_type: &str, body: Bytes) -> Response<Body> {
-    response(status, content_type, Either::Left(Either::Left(Full::new(body))))
+    response(status, content_type, Either::Left(Full::new(body)))
 }
 
 fn response(status: StatusCode, content_type: &str, body: Body) -> Response<Body> {

@@ -156,12 +156,9 @@ impl Home {
         let mut command = Command::new(haft);
         command.args(args).current_dir(self.project()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        for (name, folder) in [
-            ("HOME", "home"),
-            ("XDG_CONFIG_HOME", "config"),
-            ("XDG_DATA_HOME", "data"),
-            ("XDG_STATE_HOME", "state"),
-        ] {
+        for (name, folder) in
+            [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_STATE_HOME", "state")]
+        {
             command.env(name, self.folder.join(folder));
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 /// What matters in a request.
 #[derive(Deserialize)]
 pub(super) struct Asked {
-    #[serde(default)]
-    pub(super) model: String,
     messages: Vec<Said>,
 }
 
@@ -33,7 +31,7 @@ impl Asked {
 }
 
 /// An answer, ready to be sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Shape {
     /// Waits before anything is sent.
     pub(super) before: Vec<Duration>,
@@ -43,7 +41,7 @@ pub(super) struct Shape {
 }
 
 /// How an answer begins.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Head {
     Stream,
     Fail {
@@ -58,7 +56,7 @@ pub(super) enum Head {
 }
 
 /// A part of a body.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Piece {
     Bytes(Bytes),
     Wait(Duration),
@@ -67,7 +65,7 @@ pub(super) enum Piece {
 }
 
 impl Shape {
-    pub(super) fn of(answer: &Answer, model: &str) -> Self {
+    pub(super) fn of(answer: &Answer) -> Self {
         let mut beats = answer.beats.iter().peekable();
         let mut before = Vec::new();
         while let Some(Beat::Wait(time)) = beats.peek() {
@@ -77,7 +75,7 @@ impl Shape {
         if let Some(Beat::Fail(failing)) = beats.peek() {
             return Self { before, head: head(failing), pieces: Vec::new() };
         }
-        let mut writer = Writer::new(model);
+        let mut writer = Writer::new();
         for beat in beats {
             match beat {
                 Beat::Chunk(chunk) => writer.chunk(chunk),
@@ -120,9 +118,11 @@ pub(super) fn error(message: &str, kind: &str, code: Option<&str>) -> String {
     json!({"error": {"message": message, "type": kind, "code": code}}).to_string()
 }
 
+/// How every event begins, up to its choices.
+const START: &str =
+    r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":0,"model":"scenario","choices":["#;
+
 struct Writer {
-    /// How every event begins, up to its choices.
-    start: String,
     text: String,
     pieces: Vec<Piece>,
     /// The ids of the calls so far; their places are their indices.
@@ -133,13 +133,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(model: &str) -> Self {
-        let model = Value::from(model);
-        let start = format!(
-            r#"data: {{"id":"chatcmpl-1","object":"chat.completion.chunk","created":0,"model":{model},"choices":["#
-        );
-        let mut writer =
-            Self { start, text: String::new(), pieces: Vec::new(), calls: Vec::new(), usage: None, over: false };
+    fn new() -> Self {
+        let mut writer = Self { text: String::new(), pieces: Vec::new(), calls: Vec::new(), usage: None, over: false };
         writer.delta(&json!({"role": "assistant", "content": ""}));
         writer
     }
@@ -193,8 +188,8 @@ impl Writer {
 
     fn event(&mut self, choice: &str, rest: &str) {
         if !self.over {
-            self.text.reserve(self.start.len() + choice.len() + rest.len() + 4);
-            self.text.push_str(&self.start);
+            self.text.reserve(START.len() + choice.len() + rest.len() + 4);
+            self.text.push_str(START);
             for part in [choice, "]", rest, "}\n\n"] {
                 self.text.push_str(part);
             }
@@ -247,4 +242,114 @@ fn counted(usage: &Usage) -> Value {
         "prompt_tokens_details": {"cached_tokens": cache_read, "cache_write_tokens": cache_write},
         "completion_tokens_details": {"reasoning_tokens": reasoning},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use haft_llm::Step;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(steps: Vec<Step>, want: Expect) {
+        let shape = Shape::of(&Answer::new(steps));
+        let mut text = format!("{:?} after {:?}\n", shape.head, shape.before);
+        for piece in shape.pieces {
+            match piece {
+                Piece::Bytes(bytes) => {
+                    let bytes = String::from_utf8(bytes.to_vec()).unwrap();
+                    text.push_str(&bytes.replace("\n\n", "\n").replace(START, "data: {…["));
+                }
+                other => text.push_str(&format!("{other:?}\n")),
+            }
+        }
+        want.assert_eq(&text);
+    }
+
+    #[test]
+    fn an_answer_without_waits_is_one_piece() {
+        let usage = Usage { input: 5, output: 2, reasoning: 1, cache_read: 3, ..Usage::default() };
+        check(
+            vec![
+                Step::Reasoning("Hm.".to_owned()),
+                Step::text("\"Hi.\""),
+                Step::call("ls", &json!({})),
+                Step::call("pwd", &json!({})),
+                Step::Usage(usage),
+            ],
+            expect![[r#"
+                Stream after []
+                data: {…[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+                data: {…[{"index":0,"delta":{"reasoning_content":"Hm."},"finish_reason":null}]}
+                data: {…[{"index":0,"delta":{"content":"\"Hi.\""},"finish_reason":null}]}
+                data: {…[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"ls","arguments":""}}]},"finish_reason":null}]}
+                data: {…[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":null}]}
+                data: {…[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_2","type":"function","function":{"name":"pwd","arguments":""}}]},"finish_reason":null}]}
+                data: {…[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]},"finish_reason":null}]}
+                data: {…[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+                data: {…[],"usage":{"prompt_tokens":8,"completion_tokens":3,"total_tokens":11,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":1}}}
+                data: [DONE]
+            "#]],
+        );
+        let shape = Shape::of(&Answer::new([Step::text("a"), Step::text("b"), Step::call("ls", &json!({}))]));
+        assert_eq!(shape.pieces.len(), 1);
+    }
+
+    #[test]
+    fn waits_and_silence_stand_between_pieces() {
+        let wait = || Step::Wait(Duration::from_millis(5));
+        check(
+            vec![wait(), Step::text("a"), wait(), Step::text("b"), Step::Hang],
+            expect![[r#"
+            Stream after [5ms]
+            data: {…[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+            data: {…[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}
+            Wait(5ms)
+            data: {…[{"index":0,"delta":{"content":"b"},"finish_reason":null}]}
+            Hang
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_failure_is_a_status_before_and_an_event_within_an_answer() {
+        let fail = |kind| Step::Fail(Failing { after_ms: Some(9), ..Failing::new(kind, "why") });
+        check(
+            vec![fail(FailKind::RateLimited)],
+            expect![[r#"
+            Fail { status: 429, after_ms: Some(9), body: "{\"error\":{\"message\":\"why\",\"type\":\"rate_limit_error\",\"code\":\"rate_limit_exceeded\"}}" } after []
+        "#]],
+        );
+        check(
+            vec![fail(FailKind::CutOff)],
+            expect![[r#"
+            Drop after []
+        "#]],
+        );
+        check(
+            vec![fail(FailKind::Malformed)],
+            expect![[r#"
+            Page after []
+        "#]],
+        );
+        check(
+            vec![Step::text("a"), fail(FailKind::Server)],
+            expect![[r#"
+            Stream after []
+            data: {…[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+            data: {…[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}
+            data: {"error":{"message":"why","type":"server_error","code":null}}
+        "#]],
+        );
+        check(
+            vec![Step::text("a"), fail(FailKind::Transport)],
+            expect![[r#"
+            Stream after []
+            data: {…[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+            data: {…[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}
+            Drop
+        "#]],
+        );
+    }
 }

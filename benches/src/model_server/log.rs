@@ -8,7 +8,7 @@ use hyper::http::request::Parts;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::MAX_REQUESTS;
+use super::{MAX_KEPT, MAX_REQUESTS};
 
 /// One request.
 #[derive(Debug, Clone)]
@@ -37,11 +37,18 @@ impl Received {
 /// All requests. Bodies are read as JSON only when somebody looks at them.
 #[derive(Debug)]
 pub(super) struct Log {
-    entries: Mutex<Vec<Entry>>,
+    kept: Mutex<Kept>,
     count: watch::Sender<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
+struct Kept {
+    entries: Vec<Entry>,
+    /// The length of all bodies.
+    bytes: usize,
+}
+
+#[derive(Debug, Clone)]
 struct Entry {
     method: String,
     path: String,
@@ -53,7 +60,7 @@ struct Entry {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { entries: Mutex::default(), count: watch::Sender::new(0) }
+        Self { kept: Mutex::default(), count: watch::Sender::new(0) }
     }
 }
 
@@ -69,32 +76,31 @@ impl Log {
             received,
             answered: None,
         };
-        let mut entries = self.entries();
-        if entries.len() == MAX_REQUESTS {
+        let mut kept = self.kept();
+        if kept.entries.len() == MAX_REQUESTS || kept.bytes + entry.body.len() > MAX_KEPT {
             return None;
         }
-        entries.push(entry);
-        let count = entries.len();
-        drop(entries);
+        kept.bytes += entry.body.len();
+        kept.entries.push(entry);
+        let count = kept.entries.len();
+        drop(kept);
         self.count.send_replace(count);
         Some(count - 1)
     }
 
     /// Notes that bytes of the answer to request `number` left at `now`.
     pub(super) fn wrote(&self, number: usize, now: Instant) {
-        self.entries()[number].answered = Some(now);
+        self.kept().entries[number].answered = Some(now);
     }
 
     pub(super) fn all(&self) -> Vec<Received> {
-        let read = |entry: &Entry| Received {
-            method: entry.method.clone(),
-            path: entry.path.clone(),
-            headers: entry.headers.clone(),
-            body: serde_json::from_slice(&entry.body).unwrap_or_default(),
-            received: entry.received,
-            answered: entry.answered,
+        // Requests go on meanwhile.
+        let entries = self.kept().entries.clone();
+        let read = |Entry { method, path, headers, body, received, answered }| {
+            let body = serde_json::from_slice(&body).unwrap_or_default();
+            Received { method, path, headers, body, received, answered }
         };
-        self.entries().iter().map(read).collect()
+        entries.into_iter().map(read).collect()
     }
 
     pub(super) async fn wait(&self, count: usize) {
@@ -102,7 +108,7 @@ impl Log {
         let _ = self.count.subscribe().wait_for(|there| *there >= count).await;
     }
 
-    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

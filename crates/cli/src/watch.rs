@@ -22,6 +22,8 @@ pub(crate) struct Watch {
     pub thinking: bool,
     /// The session as it was before, if it is an old one.
     pub before: Option<Session>,
+    /// Whether to say how the session can be continued.
+    pub go_on: bool,
 }
 
 /// A screen that follows one session.
@@ -78,7 +80,7 @@ impl Screen {
                     shown.begin(before);
                 }
                 self.pump(&session, &mut shown, &over, &stopped).await;
-                shown.end(&session).context("cannot write the answer to standard output")
+                shown.end(&session, self.watch.go_on).context("cannot write the answer to standard output")
             }
         }
     }

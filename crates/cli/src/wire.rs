@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use haft_config::{Config, Sources};
 use haft_permission::{Answerer, Gate, Rule};
-use haft_project::Place;
+use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event};
 use haft_session::{Agent, Model, Setup, Workbench};
 use haft_store::Journal;
@@ -49,7 +49,9 @@ impl Ground {
 
     /// The tools there are in this folder.
     pub(crate) fn registry(&self) -> Registry {
-        haft_toolbox::builtin(&World::new(self.place.directory.clone(), self.place.worktree.clone()))
+        let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
+        let processes = Processes::with_users_shell(self.config.secrets.clone());
+        haft_toolbox::builtin(&World { files, processes })
     }
 
     /// All rules, weakest first: the defaults, the agent's, the user's own.

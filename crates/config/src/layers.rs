@@ -48,6 +48,8 @@ pub struct Source {
     pub origin: String,
     /// What it says, with `{env:}` and `{file:}` filled in.
     pub value: Value,
+    /// Names of the variables that its keys and headers stand for.
+    pub secrets: Vec<String>,
 }
 
 impl Sources {
@@ -112,10 +114,9 @@ impl Sources {
         }
         for program in ["OPENCODE_PERMISSION", "HAFT_PERMISSION"] {
             if let Some(text) = self.env(program) {
-                let Source { origin, value } = self.layer(program, text, &self.directory)?;
-                let mut object = Map::new();
-                object.insert("permission".to_owned(), value);
-                layers.push(Source { origin, value: Value::Object(object) });
+                let layer = self.layer(program, text, &self.directory)?;
+                let value = Value::Object(Map::from_iter([("permission".to_owned(), layer.value)]));
+                layers.push(Source { value, ..layer });
             }
         }
         Ok(layers)
@@ -173,8 +174,9 @@ impl Sources {
         if value.is_null() {
             value = Value::Object(Map::new());
         }
+        let secrets = substitute::secrets(&value);
         substitute::fill(&mut value, origin, base, self)?;
-        Ok(Source { origin: origin.to_owned(), value })
+        Ok(Source { origin: origin.to_owned(), value, secrets })
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// The user's own rules, in their order.
     pub rules: Vec<Rule>,
+    /// Names of environment variables that hold keys, and that no command needs to see.
+    pub secrets: Vec<String>,
     /// The files and variables that were read, weakest first.
     pub origins: Vec<String>,
 }
@@ -35,7 +37,7 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigError> {
 
 fn resolve(layers: Vec<Source>, sources: &Sources) -> Result<Config, ConfigError> {
     let mut merged = Value::Object(Map::new());
-    for Source { origin, value } in &layers {
+    for Source { origin, value, .. } in &layers {
         if !value.is_object() {
             return Err(ConfigError::Value {
                 origin: origin.clone(),
@@ -54,7 +56,10 @@ fn resolve(layers: Vec<Source>, sources: &Sources) -> Result<Config, ConfigError
         lay(&mut merged, value);
     }
     let mut config = check("the configuration", &merged, sources)?;
-    config.origins = layers.into_iter().map(|layer| layer.origin).collect();
+    for layer in layers {
+        config.origins.push(layer.origin);
+        config.secrets.extend(layer.secrets);
+    }
     Ok(config)
 }
 
@@ -78,7 +83,7 @@ fn check(origin: &str, value: &Value, sources: &Sources) -> Result<Config, Confi
         None => Vec::new(),
         Some(value) => permission::rules(value, &sources.home).map_err(|(key, message)| wrong(&key, message))?,
     };
-    Ok(Config { model, providers, rules, origins: Vec::new() })
+    Ok(Config { model, providers, rules, ..Config::default() })
 }
 
 /// The value of `key`, or the place in it that is wrong and how.
@@ -168,7 +173,9 @@ mod tests {
             &[("project/sub/opencode.json", config), ("project/sub/url.txt", "http://h/\"},{\n")],
             &[("KEY", "a\"b\\c\nd")],
         );
-        let options = &scene.load().unwrap().providers["x"].options;
+        let config = scene.load().unwrap();
+        assert_eq!(config.secrets, ["KEY"], "an address is no secret, a key is");
+        let options = &config.providers["x"].options;
         assert_eq!(options.api_key.as_deref(), Some("a\"b\\c\nd"));
         assert_eq!(options.base_url.as_deref(), Some("http://h/\"},{"));
         assert!(!format!("{options:?}").contains("a\\\"b"), "a key must not be shown");

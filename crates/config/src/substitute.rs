@@ -61,6 +61,36 @@ fn replaced(text: &str, origin: &str, base: &Path, sources: &Sources) -> Result<
     Ok(out)
 }
 
+/// The names of the variables that the keys and headers of providers stand for: what they hold is for the vendor, and
+/// no command that an agent runs needs it.
+pub(crate) fn secrets(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let providers = value.get("provider").and_then(Value::as_object);
+    for provider in providers.into_iter().flat_map(|all| all.values()) {
+        let options = provider.get("options");
+        collect(options.and_then(|options| options.get("apiKey")), &mut found);
+        collect(options.and_then(|options| options.get("headers")), &mut found);
+        let models = provider.get("models").and_then(Value::as_object);
+        for model in models.into_iter().flat_map(|all| all.values()) {
+            collect(model.get("headers"), &mut found);
+        }
+        let named = provider.get("env").and_then(Value::as_array).into_iter().flatten();
+        found.extend(named.filter_map(Value::as_str).map(str::to_owned));
+    }
+    found
+}
+
+fn collect(value: Option<&Value>, found: &mut Vec<String>) {
+    match value {
+        Some(Value::String(text)) => {
+            let names = text.split("{env:").skip(1).filter_map(|rest| rest.split_once('}'));
+            found.extend(names.map(|(name, _)| name.trim().to_owned()));
+        }
+        Some(Value::Object(object)) => object.values().for_each(|value| collect(Some(value), found)),
+        _ => {}
+    }
+}
+
 fn file(named: &str, origin: &str, base: &Path, sources: &Sources) -> Result<String, ConfigError> {
     let path: PathBuf = match named.strip_prefix("~/") {
         Some(below) => sources.home.join(below),

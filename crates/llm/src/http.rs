@@ -185,6 +185,15 @@ impl Endpoint {
         LlmError::Malformed { provider: self.provider().to_owned(), wanted, excerpt: excerpt.to_owned() }
     }
 
+    /// An answer that began and does not go on.
+    fn broken(&self, error: reqwest::Error) -> LlmError {
+        if error.is_timeout() {
+            return self.transport(error);
+        }
+        tracing::warn!(error = ?error.without_url(), "the connection broke in the middle of an answer");
+        LlmError::CutOff { provider: self.provider().to_owned() }
+    }
+
     fn transport(&self, error: reqwest::Error) -> LlmError {
         LlmError::Transport {
             provider: self.provider().to_owned(),
@@ -226,7 +235,7 @@ impl Events {
                 }
                 Err(error) => {
                     self.response = None;
-                    return Err(self.endpoint.transport(error));
+                    return Err(self.endpoint.broken(error));
                 }
             }
         }

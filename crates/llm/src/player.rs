@@ -19,7 +19,7 @@ pub struct Script(Player);
 impl Script {
     /// Plays `answers`. `name` stands in the error when there is none left.
     pub fn new(name: impl Into<String>, answers: Vec<Answer>) -> Self {
-        Self(Player { kind: "script", name: name.into(), list: Playlist::new(answers).into(), pace: 1.0 })
+        Self(Player::new("script", name.into(), answers, 1.0))
     }
 
     /// Plays the scenario file at `path`.
@@ -46,7 +46,7 @@ pub struct Replay(Player);
 impl Replay {
     /// Plays `answers`. `name` stands in the error when there is none left.
     pub fn new(name: impl Into<String>, answers: Vec<Answer>) -> Self {
-        Self(Player { kind: "replay", name: name.into(), list: Playlist::new(answers).into(), pace: 0.0 })
+        Self(Player::new("replay", name.into(), answers, 0.0))
     }
 
     /// Plays the recording at `path`.
@@ -77,15 +77,21 @@ struct Player {
     /// The vendor that errors name.
     kind: &'static str,
     name: String,
+    answers: Arc<[Answer]>,
     list: Arc<Playlist>,
     /// Every wait is multiplied by this.
     pace: f64,
 }
 
 impl Player {
+    fn new(kind: &'static str, name: String, answers: Vec<Answer>, pace: f64) -> Self {
+        let list = Arc::new(Playlist::new(&answers));
+        Self { kind, name, answers: answers.into(), list, pace }
+    }
+
     fn stream(&self, request: &Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
-        match self.list.play(request.answers()) {
-            Some(answer) => play(answer.clone(), self.kind, request.model.clone(), self.pace),
+        match self.list.next(request.answers()) {
+            Some(at) => play(self.answers[at].clone(), self.kind, request.model.clone(), self.pace),
             None => {
                 let error = LlmError::Script(none_left(&self.name, self.list.places(), request.answers() + 1));
                 futures::stream::iter([Err(error)]).boxed()
@@ -211,25 +217,25 @@ mod tests {
             &script,
             0,
             expect![[r#"
-            error: script failed with status 503: busy
-        "#]],
+                error: script failed with status 503: busy
+            "#]],
         )
         .await;
         check(
             &script,
             1,
             expect![[r#"
-            Text("so")
-            error: the answer of script was cut off before its end
-        "#]],
+                Text("so")
+                error: the answer of script was cut off before its end
+            "#]],
         )
         .await;
         check(
             &script,
             2,
             expect![[r#"
-            Finish(Stop)
-        "#]],
+                Finish(Stop)
+            "#]],
         )
         .await;
     }

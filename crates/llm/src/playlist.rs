@@ -4,23 +4,22 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::answer::{Answer, Beat};
 
-/// Answers, and how far each place in them has been tried.
+/// The order of a list of answers, and how far each place in it has been tried.
 ///
 /// The history of a request says which *place* in the conversation is asked for: the count of answers in it. So a
 /// session that was killed, and goes on in another process, goes on at the right place. An answer that fails leaves
 /// nothing in a history; it and the one behind it are tries at the same place.
 #[derive(Debug)]
 pub struct Playlist {
-    answers: Vec<Answer>,
-    /// For each place, the number of the try that is next. Trying again stops at the one that did not fail.
+    /// For each place, the number of the answer that is next. It stays at the last one, which did not fail.
     next: Mutex<Vec<usize>>,
-    /// For each place, the number of its last try.
+    /// For each place, the number of its last answer.
     last: Vec<usize>,
 }
 
 impl Playlist {
-    /// A list of which nothing has been played.
-    pub fn new(answers: Vec<Answer>) -> Self {
+    /// The order of `answers`, of which nothing has been played.
+    pub fn new(answers: &[Answer]) -> Self {
         let (mut next, mut last) = (Vec::new(), Vec::new());
         let mut begin = 0;
         for (at, answer) in answers.iter().enumerate() {
@@ -30,7 +29,7 @@ impl Playlist {
                 begin = at + 1;
             }
         }
-        Self { answers, next: Mutex::new(next), last }
+        Self { next: Mutex::new(next), last }
     }
 
     /// How many places there are.
@@ -38,13 +37,14 @@ impl Playlist {
         self.last.len()
     }
 
-    /// What is answered to a request with `answered` answers in its history, or `None` behind the last place.
-    pub fn play(&self, answered: usize) -> Option<&Answer> {
+    /// The number, from 0, of the answer to a request with `answered` answers in its history. `None` behind the last
+    /// place.
+    pub fn next(&self, answered: usize) -> Option<usize> {
         let last = *self.last.get(answered)?;
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let at = next[answered];
         next[answered] = last.min(at + 1);
-        Some(&self.answers[at])
+        Some(at)
     }
 }
 
@@ -60,16 +60,13 @@ mod tests {
     /// Plays the places in `asked` from answers that are words or, where they are `!`, failures.
     #[track_caller]
     fn check(answers: &str, asked: &[usize], want: &str) {
-        let answers = answers.chars().map(|letter| match letter {
+        let answer = |letter| match letter {
             '!' => Answer::new([Step::Fail(Failing::new(FailKind::Server, ""))]),
             letter => Answer::new([Step::text(letter)]),
-        });
-        let list = Playlist::new(answers.collect());
-        let letter = |answer: Option<&Answer>| match answer.map(|answer| format!("{:?}", answer.beats[0])) {
-            None => '-',
-            Some(beat) => beat.strip_prefix("Chunk(Text(\"").map_or('!', |rest| rest.chars().next().unwrap()),
         };
-        let got: String = asked.iter().map(|place| letter(list.play(*place))).collect();
+        let list = Playlist::new(&answers.chars().map(answer).collect::<Vec<_>>());
+        let letter = |at: Option<usize>| at.and_then(|at| answers.chars().nth(at)).unwrap_or('-');
+        let got: String = asked.iter().map(|place| letter(list.next(*place))).collect();
         assert_eq!(got, want, "places {asked:?}");
     }
 

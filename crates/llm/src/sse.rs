@@ -138,23 +138,23 @@ mod tests {
         check(
             "data: a\n\ndata:b\r\n\r\ndata:  c\r\r",
             expect![[r#"
-            "" "a"
-            "" "b"
-            "" " c"
-        "#]],
+                "" "a"
+                "" "b"
+                "" " c"
+            "#]],
         );
         check(
             "event: ping\nid: 7\nretry: 3\n: comment\nother: x\ndata: a\ndata\ndata: b\n\n",
             expect![[r#"
-            "ping" "a\n\nb"
-        "#]],
+                "ping" "a\n\nb"
+            "#]],
         );
         check(
             "\u{feff}data: a\n\n\n\nevent: empty\n\ndata: b\n\n",
             expect![[r#"
-            "" "a"
-            "" "b"
-        "#]],
+                "" "a"
+                "" "b"
+            "#]],
         );
     }
 
@@ -163,15 +163,15 @@ mod tests {
         check(
             "data: a\n\ndata: b\n",
             expect![[r#"
-            "" "a"
-            "" "b"
-        "#]],
+                "" "a"
+                "" "b"
+            "#]],
         );
         check(
             "data: b",
             expect![[r#"
-            "" "b"
-        "#]],
+                "" "b"
+            "#]],
         );
     }
 

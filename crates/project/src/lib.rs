@@ -1,10 +1,10 @@
 //! The code being worked on: its files and the processes that work on it. Every door wants a
 //! [`Grant`](haft_permission::Grant).
 //!
-//! [`Place`] finds the project around a folder. [`Files::locate`] says where a name truly leads, with all links followed. A tool asks for leave to that path, and
-//! the doors of [`Files`] then open exactly that path without following a link: one that somebody put there
-//! meanwhile makes the door fail. [`Processes`] runs a command line in a process group of its own that ends when
-//! its handle does.
+//! [`Place`] finds the project around a folder. [`Files::locate`] says where a name truly leads, with all links
+//! followed. A tool asks for leave to that path, and the doors of [`Files`] then open exactly that path without
+//! following a link: one that somebody put there meanwhile makes the door fail. [`Processes`] runs a command line in
+//! a process group of its own that ends when its handle does.
 //!
 //! **Never here:** what a tool shows, which permission a path needs, diffs. Unix only for now.
 

@@ -416,6 +416,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_full_disk_fails_the_call_that_no_longer_fits_and_none_after_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut shelf, reader) = sqlite::open(&folder.path().join("haft.db")).await.unwrap();
+        shelf.run("PRAGMA max_page_count = 40").await.unwrap();
+        let journal = Journal::start(shelf, Reader::File(reader), Leases::in_process());
+        let first = growing(&journal, 1).await;
+        let message = samples::prompt(&samples::session("ses_1"), "msg_1");
+        let parts: Vec<_> =
+            (0..100).map(|n| samples::text(&message, &format!("prt_large_{n}"), &"x".repeat(20_000))).collect();
+        let mut listener = journal.subscribe();
+        let mut stored = 0;
+        let full = loop {
+            match journal.record(samples::put(&parts[stored])).await {
+                Ok(()) => stored += 1,
+                Err(full) => break full,
+            }
+        };
+        assert!(stored > 0 && matches!(full, StoreError::Full { .. }), "{full:?}");
+        let told = std::iter::from_fn(|| listener.try_recv().ok()).count();
+        assert_eq!(told, stored);
+
+        let Part { session_id, message_id, id, .. } = parts[0].clone();
+        journal.record(Event::PartRemoved { session_id, message_id, part_id: id }).await.unwrap();
+        journal.record(samples::put(&parts[stored])).await.unwrap();
+        let history = journal.history(&first.session_id).await.unwrap();
+        assert_eq!(history.messages()[0].parts.len(), 1 + stored);
+        assert_eq!(history.part(&parts[stored].id), Some(&parts[stored]));
+    }
+
+    #[tokio::test]
     async fn the_last_handle_writes_what_is_held_back() {
         let shelf = Watched::default();
         let journal = shelf.journal();

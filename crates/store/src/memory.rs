@@ -83,9 +83,11 @@ fn make(sessions: &mut HashMap<SessionId, Kept>, change: &Change<'_>) -> Option<
             history.apply(&part_updated(part));
         }
         Change::Grown(part) => {
-            let history = &mut sessions.get_mut(&part.session_id)?.history;
-            history.part(&part.id)?;
-            history.apply(&part_updated(part));
+            if let Some(kept) = sessions.get_mut(&part.session_id)
+                && kept.history.part(&part.id).is_some()
+            {
+                kept.history.apply(&part_updated(part));
+            }
         }
         Change::PartRemoved { session, part } => {
             if let Some(kept) = sessions.get_mut(session)

@@ -54,10 +54,9 @@ impl Change<'_> {
     /// What must be there before, for a person to read; `None` when nothing must.
     pub(crate) fn foundation(&self) -> Option<String> {
         match self {
-            Change::Session(_) | Change::PartRemoved { .. } => None,
+            Change::Session(_) | Change::Grown(_) | Change::PartRemoved { .. } => None,
             Change::Message(message) => Some(format!("session {}", message.session_id())),
             Change::Part { part, .. } => Some(format!("message {}", part.message_id)),
-            Change::Grown(part) => Some(format!("part {}", part.id)),
         }
     }
 }
@@ -141,7 +140,7 @@ mod tests {
         assert_eq!(foundation(Change::Session(&session)), None);
         assert_eq!(foundation(Change::Message(&message)).as_deref(), Some("session ses_1"));
         assert_eq!(foundation(Change::Part { part: &part, time: 0 }).as_deref(), Some("message msg_1"));
-        assert_eq!(foundation(Change::Grown(&part)).as_deref(), Some("part prt_1"));
+        assert_eq!(foundation(Change::Grown(&part)), None);
         assert_eq!(foundation(Change::PartRemoved { session: &session.id, part: &part.id }), None);
     }
 }

@@ -147,7 +147,7 @@ impl Shelf for Sqlite {
 }
 
 impl Sqlite {
-    async fn run(&mut self, statement: &'static str) -> Result<(), StoreError> {
+    pub(crate) async fn run(&mut self, statement: &'static str) -> Result<(), StoreError> {
         let done = sqlx::query(statement).execute(&mut self.connection).await;
         done.map(drop).map_err(|error| StoreError::sql(&self.path, error))
     }
@@ -181,14 +181,12 @@ impl Sqlite {
                     sqlx::query(REMOVE_PART).bind(session.to_string()).bind(part.to_string())
                 }
             };
-            let missing = match query.execute(&mut self.connection).await {
-                Ok(done) => matches!(change, Change::Grown(_)) && done.rows_affected() == 0,
-                Err(sqlx::Error::Database(error)) if error.kind() == ErrorKind::ForeignKeyViolation => true,
-                Err(error) => return Err(StoreError::sql(&self.path, error)),
-            };
-            if missing {
-                return Err(StoreError::Missing { row: change.foundation().unwrap_or_default() });
-            }
+            query.execute(&mut self.connection).await.map_err(|error| match error {
+                sqlx::Error::Database(error) if error.kind() == ErrorKind::ForeignKeyViolation => {
+                    StoreError::Missing { row: change.foundation().unwrap_or_default() }
+                }
+                error => StoreError::sql(&self.path, error),
+            })?;
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl<S: Shelf> Writer<S> {
                     self.serve(&mut batch).await;
                     if !self.closing.is_empty() {
                         // What is in the inbox already is still served.
-                        
+                        inbox.close();
                     }
                 }
             }
@@ -144,13 +144,9 @@ impl<S: Shelf> Writer<S> {
         let written = self.write(&changes).await;
         let mut outcome = Ok(());
         for (held, written) in held.into_iter().zip(written) {
-            match written {
-                // Another process took the part away, and with it the place for its words.
-                Ok(()) | Err(StoreError::Missing { .. }) => {}
-                Err(error) => {
-                    self.growing.put_back(held);
-                    outcome = Err(error);
-                }
+            if written.is_err() {
+                self.growing.put_back(held);
+                outcome = written;
             }
         }
         outcome

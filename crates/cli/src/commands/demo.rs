@@ -46,14 +46,24 @@ pub(crate) async fn run(args: Demo) -> Result<Exit> {
     if outcome != Exit::Done {
         return Ok(outcome);
     }
+    let program = program();
     render::say(&format!(
-        "\nWhat happened is stored: HAFT_DB={} haft session show\n\
-         Look at the result:      cd {at} && cat leap.sh && sh test.sh\n\
-         With a model of your own: set OPENAI_API_KEY and run `haft run --model openai/MODEL \"…\"` in a project,\n\
-         or name any OpenAI-compatible server in opencode.json (see the README).",
+        "\nLook at the result:       cd {at} && sh test.sh\n\
+         and, there, at what was\n\
+         said and done:            HAFT_DB={} {program} session show\n\
+         With a model of your own: OPENAI_API_KEY=… {program} run --model openai/MODEL \"…\" in a project of yours,\n\
+         or any OpenAI-compatible server, named in opencode.json (see the README).",
         root.join("haft.db").display(),
     ))?;
     Ok(Exit::Done)
+}
+
+/// What to type to call this program again.
+fn program() -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::env::split_paths(&path).any(|folder| folder.join("haft").is_file());
+    let here = std::env::current_exe().ok().filter(|_| !installed);
+    here.map_or_else(|| "haft".to_owned(), |here| here.display().to_string())
 }
 
 async fn play_on(root: &Path, project: &Path, fast: bool) -> Result<Exit> {
@@ -76,7 +86,7 @@ async fn play_on(root: &Path, project: &Path, fast: bool) -> Result<Exit> {
     let journal = Journal::open(&root.join("haft.db")).await?;
     let rules: Vec<Rule> = COMMANDS.iter().map(|command| Rule::new("bash", command, Action::Allow)).collect();
     let setup = ground.setup(journal.clone(), model, Answerer::Nobody, &rules)?;
-    let watch = Watch { format: Format::Default, thinking: true, before: None };
+    let watch = Watch { format: Format::Default, thinking: true, before: None, go_on: false };
     let outcome = play(setup, None, Some("Demo".to_owned()), Prompt::text(PROMPT), watch).await;
     journal.close().await?;
     outcome

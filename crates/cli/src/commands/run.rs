@@ -10,7 +10,7 @@ use haft_session::{NewSession, Prompt, Session, Setup, TurnEnd};
 use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{Format, Run};
+use crate::args::Run;
 use crate::report::{Exit, Usage};
 use crate::watch::{Watch, interrupted};
 use crate::wire::{Ground, journal};
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Run) -> Result<Exit> {
     };
     let setup = ground.setup(journal.clone(), model, answerer, &[])?;
     let files = args.file.iter().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone())).collect();
-    let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone() };
+    let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone(), go_on: true };
     let title = args.title.clone();
     let end = play(setup, resumed.map(|record| record.id), title, Prompt { text, files }, watch).await;
     // What is told is stored; this writes what was still growing.

@@ -9,7 +9,8 @@ use haft_protocol::{Event, Id, Message, MessageId, Part, PartId, PartKind, Sessi
 use super::tool_line::lines;
 use super::{Paint, Render, clean};
 
-/// Shows a run. On a terminal everything goes to `out`; else the final answer alone does, and the rest to `err`.
+/// Shows a run. On a terminal everything goes to `out` as it comes; else the final answer alone goes there, and the
+/// rest to `err`. Whether words are the final answer is known when no call follows them, so there they are held back.
 pub(crate) struct Shown<O, E> {
     out: O,
     err: E,
@@ -18,11 +19,11 @@ pub(crate) struct Shown<O, E> {
     paint: Paint,
     started: Instant,
     answers: HashSet<MessageId>,
-    /// How many bytes of growing words were printed, and what they are.
+    /// Words that grow on the screen.
     grown: HashMap<PartId, Grown>,
     printed: HashSet<PartId>,
-    /// The words of the latest answer, for the end where stdout is no terminal.
-    last: (Option<MessageId>, String),
+    /// Words of the latest answer that were not shown yet, where stdout is no terminal.
+    held: String,
     /// Whether the cursor stands in the middle of a line.
     midway: bool,
     /// What the whole session had used before this run, to tell this run's share.
@@ -50,7 +51,7 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
             answers: HashSet::new(),
             grown: HashMap::new(),
             printed: HashSet::new(),
-            last: (None, String::new()),
+            held: String::new(),
             midway: false,
             before: None,
             session: None,
@@ -68,22 +69,24 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
         self.before = Some((session.tokens, session.cost));
     }
 
-    /// Prints the final answer where it was held back, then what was used and how to go on.
+    /// Prints the final answer where it was held back, then what was used, and how to go on if `go_on`.
     ///
     /// # Errors
     ///
     /// When nobody reads stdout any more.
-    pub(crate) fn end(&mut self, session: &SessionId) -> std::io::Result<()> {
+    pub(crate) fn end(&mut self, session: &SessionId, go_on: bool) -> std::io::Result<()> {
         self.new_line();
-        if !self.terminal && !self.last.1.is_empty() {
-            let answer = self.last.1.trim_end().to_owned();
-            writeln!(self.out, "{answer}")?;
+        let answer = std::mem::take(&mut self.held);
+        if !answer.is_empty() {
+            writeln!(self.out, "{}", answer.trim_end())?;
             self.out.flush()?;
         }
-        let used = self.used();
-        let go_on = format!("{used}\ncontinue: haft run --session {} \"…\"", session.as_str());
-        let go_on: Vec<String> = go_on.lines().map(|line| self.paint.dim(line)).collect();
-        self.aside(&format!("\n{}\n", go_on.join("\n")));
+        let used = self.paint.dim(&self.used());
+        self.aside(&format!("\n{used}\n"));
+        if go_on {
+            let how = self.paint.dim(&format!("continue: haft run --session {} \"…\"", session.as_str()));
+            self.aside(&format!("{how}\n"));
+        }
         Ok(())
     }
 
@@ -95,6 +98,9 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
         let read = now.input.saturating_sub(before.input);
         let cached = now.cache.read.saturating_sub(before.cache.read);
         let written = (now.output + now.reasoning).saturating_sub(before.output + before.reasoning);
+        if read + cached + written == 0 {
+            return format!("{seconds:.1} s");
+        }
         let mut used = format!("{read} tokens read");
         if cached > 0 {
             used.push_str(&format!(", {cached} from the cache"));
@@ -121,23 +127,32 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
                 }
             }
             PartKind::Tool { tool, state, .. } => {
+                self.release();
                 let lines = lines(tool, state, self.paint);
                 if !lines.is_empty() && self.printed.insert(part.id.clone()) {
                     self.new_line();
                     self.aside(&format!("{}\n", lines.join("\n")));
                 }
             }
-            PartKind::StepStart {} => {
-                if self.last.0.as_ref() != Some(&part.message_id) {
-                    self.last = (Some(part.message_id.clone()), String::new());
-                }
-            }
+            PartKind::StepStart {} => self.release(),
             PartKind::File { .. } | PartKind::Vendor { .. } | PartKind::StepFinish { .. } => {}
         }
     }
 
-    /// Prints what is new of `text`.
+    /// Shows what is new of `text`.
     fn words(&mut self, part: &Part, text: &str, thinking: bool, ended: bool) {
+        if !self.terminal {
+            if ended && self.printed.insert(part.id.clone()) {
+                match thinking {
+                    true => self.aside(&self.paint.dim(&format!("{}\n", clean(text.trim_end())))),
+                    false => {
+                        self.held.push_str(text.trim_end());
+                        self.held.push('\n');
+                    }
+                }
+            }
+            return;
+        }
         let grown = self.grown.entry(part.id.clone()).or_default();
         grown.thinking = thinking;
         if grown.text.len() < text.len() {
@@ -147,11 +162,17 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
         grown.printed = grown.text.len();
         self.print_words(&new, thinking);
         if ended && self.printed.insert(part.id.clone()) {
+            self.grown.remove(&part.id);
             self.new_line();
-            if !thinking {
-                self.last.1.push_str(text.trim_end());
-                self.last.1.push('\n');
-            }
+        }
+    }
+
+    /// Shows the words that were held back as what they are: not the final answer.
+    fn release(&mut self) {
+        let words = std::mem::take(&mut self.held);
+        if !words.is_empty() {
+            let words = clean(&words).into_owned();
+            self.aside(&words);
         }
     }
 

@@ -23,13 +23,13 @@ impl<W: Write + Send> Json<W> {
         Self { out, clock, thinking, answers: HashSet::new(), printed: HashSet::new() }
     }
 
-    fn part(&mut self, part: &Part) {
+    fn part(&mut self, part: &Part, time: u64) {
         let Some(kind) = self.kind(part) else { return };
         if !self.answers.contains(&part.message_id) || !self.printed.insert(part.id.clone()) {
             return;
         }
         let part_value = serde_json::to_value(part).unwrap_or_default();
-        self.line(kind, &part.session_id, "part", part_value);
+        self.line(kind, &part.session_id, time, "part", part_value);
     }
 
     /// The type of the line that `part` makes once it is finished.
@@ -50,11 +50,12 @@ impl<W: Write + Send> Json<W> {
     }
 
     fn error(&mut self, session: &SessionId, error: &Failure) {
-        self.line("error", session, "error", serde_json::to_value(error).unwrap_or_default());
+        let time = self.clock.now_ms();
+        self.line("error", session, time, "error", serde_json::to_value(error).unwrap_or_default());
     }
 
-    fn line(&mut self, kind: &str, session: &SessionId, key: &str, value: Value) {
-        let mut line = json!({ "type": kind, "timestamp": self.clock.now_ms(), "sessionID": session.as_str() });
+    fn line(&mut self, kind: &str, session: &SessionId, time: u64, key: &str, value: Value) {
+        let mut line = json!({ "type": kind, "timestamp": time, "sessionID": session.as_str() });
         line[key] = value;
         // A reader that went away stops the run through the failing summary, not in the middle of a turn.
         let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
@@ -69,7 +70,7 @@ impl<W: Write + Send> Render for Json<W> {
                     self.answers.insert(answer.id.clone());
                 }
             }
-            Event::PartUpdated { part, .. } => self.part(part),
+            Event::PartUpdated { part, time, .. } => self.part(part, *time),
             Event::SessionError { session_id, error } => self.error(session_id, error),
             Event::SessionCreated { .. }
             | Event::SessionUpdated { .. }

@@ -129,7 +129,7 @@ fn a_broken_scenario_names_its_line() {
         machine.haft(&["run", "go", "--model", &model])
     };
     run(&["nonsense"]).ends(1).says(&["line 2"]);
-    run(&[OK, r#"{"answer":[{"txt":"x"}]}"#]).ends(1).says(&["line 3", "txt"]);
+    run(&[OK, r#"{"answer":[{"txt":"x"}]}"#]).ends(1).says(&["line 3", "reasoning, text, call"]);
     run(&[]).ends(1).says(&["scenario"]);
 }
 

@@ -209,14 +209,7 @@ fn ctrl_c_stops_the_stream() {
     let served = Served::plays(&[r#"{"answer":[{"text":"Half a"},{"hang":true}]}"#, r#"{"answer":[{"text":"Whole."}]}"#]);
     machine.use_server(&served.url());
     let mut child = machine.start(&mut machine.command(&["run", "talk"]));
-    // Its words are on the screen as they come.
-    let mut shown = Vec::new();
-    let mut err = child.stderr.take().unwrap();
-    while !String::from_utf8_lossy(&shown).contains("Half a") {
-        let mut byte = [0];
-        std::io::Read::read_exact(&mut err, &mut byte).unwrap();
-        shown.push(byte[0]);
-    }
+    wait_for_words(&machine, "Half a");
     interrupt(child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let session = machine.newest_session();
@@ -231,19 +224,20 @@ fn two_processes_cannot_write_one_session() {
     let hang = machine.scenario(&[r#"{"answer":[{"text":"Hello."}]}"#, r#"{"answer":[{"text":"Busy"},{"hang":true}]}"#]);
     machine.haft(&["run", "a", "--model", &hang]).ok();
     let mut child = machine.start(&mut machine.command(&["run", "b", "--continue", "--model", &hang]));
-    let mut err = child.stderr.take().unwrap();
-    let mut shown = Vec::new();
-    while !String::from_utf8_lossy(&shown).contains("Busy") {
-        let mut byte = [0];
-        std::io::Read::read_exact(&mut err, &mut byte).unwrap();
-        shown.push(byte[0]);
-    }
+    wait_for_words(&machine, "Busy");
     let before = machine.newest_session();
     let second = machine.haft(&["run", "c", "--continue", "--model", &hang]).ends(1);
     second.says(&["session ses_", &child.id().to_string()]);
     assert_eq!(machine.newest_session()["messages"].as_array().unwrap().len(), before["messages"].as_array().unwrap().len());
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// Waits until the model's words are in the store, where they must be soon after they were told.
+fn wait_for_words(machine: &Machine, words: &str) {
+    while !machine.haft(&["session", "show", "--json"]).out.contains(words) {
+        std::thread::yield_now();
+    }
 }
 
 fn interrupt(pid: u32) {

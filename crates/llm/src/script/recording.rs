@@ -145,14 +145,14 @@ mod tests {
         check(
             "{\"ms\":1,\"chunk\":{\"text\":\"a\"}}\n",
             expect![[r#"
-            r, line 2: a "request" comes before what was answered
-        "#]],
+                r, line 2: a "request" comes before what was answered
+            "#]],
         );
         check(
             "{\"request\":{\"messages\":1,\"tools\":0}}\n{\"ms\":1,\"chunk\":{\"smell\":\"a\"}}\n",
             expect![[r#"
-            r, line 3: a line has "request", or "ms" with "chunk" or "error", in the forms of this version
-        "#]],
+                r, line 3: a line has "request", or "ms" with "chunk" or "error", in the forms of this version
+            "#]],
         );
     }
 }

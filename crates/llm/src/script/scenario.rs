@@ -234,14 +234,14 @@ mod tests {
         check(
             r#"{"answer":[{"hang":true}]}"#,
             expect![[r#"
-            Hang
-        "#]],
+                Hang
+            "#]],
         );
         check(
             r#"{"answer":[],"finish":"length"}"#,
             expect![[r#"
-            Chunk(Finish(Length))
-        "#]],
+                Chunk(Finish(Length))
+            "#]],
         );
     }
 
@@ -250,62 +250,62 @@ mod tests {
         check(
             r#"{"answer":[{"say":"x"}]}"#,
             expect![[r#"
-            step 1: a step has one of the keys reasoning, text, call, usage, wait_ms, error, hang; this one has none
-        "#]],
+                step 1: a step has one of the keys reasoning, text, call, usage, wait_ms, error, hang; this one has none
+            "#]],
         );
         check(
             r#"{"answer":[{"text":"x","call":"y"}]}"#,
             expect![[r#"
-            step 1: a step has one of the keys reasoning, text, call, usage, wait_ms, error, hang; this one has text and call
-        "#]],
+                step 1: a step has one of the keys reasoning, text, call, usage, wait_ms, error, hang; this one has text and call
+            "#]],
         );
         check(
             r#"{"answer":[{"text":"x"},{"text":"x","piece":2}]}"#,
             expect![[r#"
-            step 2: unknown field `piece`, expected `text` or `pieces`
-        "#]],
+                step 2: unknown field `piece`, expected `text` or `pieces`
+            "#]],
         );
         check(
             r#"{"answer":[{"usage":{"in":1}}]}"#,
             expect![[r#"
-            step 1: unknown field `in`, expected one of `total`, `input`, `output`, `reasoning`, `cache_read`, `cache_write`
-        "#]],
+                step 1: unknown field `in`, expected one of `total`, `input`, `output`, `reasoning`, `cache_read`, `cache_write`
+            "#]],
         );
         check(
             r#"{"answer":[{"error":{"kind":"oops"}}]}"#,
             expect![[r#"
-            step 1: unknown variant `oops`, expected one of `rate_limited`, `server`, `too_long`, `unauthorized`, `quota`, `rejected`, `transport`, `cut_off`, `malformed`
-        "#]],
+                step 1: unknown variant `oops`, expected one of `rate_limited`, `server`, `too_long`, `unauthorized`, `quota`, `rejected`, `transport`, `cut_off`, `malformed`
+            "#]],
         );
         check(
             r#"{"answer":[{"call":"a","args":{},"raw":""}]}"#,
             expect![[r#"
-            step 1: a call has args or raw, not both
-        "#]],
+                step 1: a call has args or raw, not both
+            "#]],
         );
         check(
             r#"{"answer":[{"hang":true},{"text":"x"}]}"#,
             expect![[r#"
-            step 2: nothing can follow an error or a hang
-        "#]],
+                step 2: nothing can follow an error or a hang
+            "#]],
         );
         check(
             r#"{"answer":[],"finish":"done"}"#,
             expect![[r#"
-            unknown variant `done`, expected one of `stop`, `tool-calls`, `length`, `content-filter`, `other`, `unknown`
-        "#]],
+                unknown variant `done`, expected one of `stop`, `tool-calls`, `length`, `content-filter`, `other`, `unknown`
+            "#]],
         );
         check(
             r#"{"answers":[]}"#,
             expect![[r#"
-            unknown field `answers`, expected `answer` or `finish`
-        "#]],
+                unknown field `answers`, expected `answer` or `finish`
+            "#]],
         );
         check(
             r#"{"answer":[}"#,
             expect![[r#"
-            expected value at column 12
-        "#]],
+                expected value at column 12
+            "#]],
         );
     }
 }

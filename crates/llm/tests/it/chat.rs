@@ -118,10 +118,10 @@ async fn a_stream_is_read_however_it_is_framed() {
     check(
         &format!("HTTP/1.1 200 OK\r\n\r\n: hello\n\n{HI}{STOP}{DONE}"),
         expect![[r#"
-        Text("Hi.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Text("Hi.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     )
     .await;
 }
@@ -129,28 +129,56 @@ async fn a_stream_is_read_however_it_is_framed() {
 #[tokio::test]
 async fn a_status_is_told_with_the_words_of_the_vendor() {
     let told = r#"{"error":{"message":"key sk-very-secret is no good"}}"#;
-    check(&with_length("401 Unauthorized", told), expect![[r#"
+    check(
+        &with_length("401 Unauthorized", told),
+        expect![[r#"
         error: v rejected the credentials (status 401): key … is no good
-    "#]]).await;
-    check(&with_length("403 Forbidden", r#"{"message":"not for you"}"#), expect![[r#"
+    "#]],
+    )
+    .await;
+    check(
+        &with_length("403 Forbidden", r#"{"message":"not for you"}"#),
+        expect![[r#"
         error: v rejected the credentials (status 403): not for you
-    "#]]).await;
-    check(&with_length("500 Internal Server Error", "oops"), expect![[r#"
+    "#]],
+    )
+    .await;
+    check(
+        &with_length("500 Internal Server Error", "oops"),
+        expect![[r#"
         error: v failed with status 500: oops
-    "#]]).await;
-    check(&with_length("503 Service Unavailable", "<html><title>Maintenance</title>"), expect![[r#"
+    "#]],
+    )
+    .await;
+    check(
+        &with_length("503 Service Unavailable", "<html><title>Maintenance</title>"),
+        expect![[r#"
         error: v failed with status 503: a web page (“Maintenance”)
-    "#]]).await;
-    check(&with_length("404 Not Found", r#"{"detail":"no model m1"}"#), expect![[r#"
+    "#]],
+    )
+    .await;
+    check(
+        &with_length("404 Not Found", r#"{"detail":"no model m1"}"#),
+        expect![[r#"
         error: v did not take the request (status 404): no model m1
-    "#]]).await;
+    "#]],
+    )
+    .await;
     let long = r#"{"error":{"message":"too long","code":"context_length_exceeded"}}"#;
-    check(&with_length("400 Bad Request", long), expect![[r#"
+    check(
+        &with_length("400 Bad Request", long),
+        expect![[r#"
         error: the conversation is too long for m1: too long
-    "#]]).await;
-    check(&with_length("413 Payload Too Large", ""), expect![[r#"
+    "#]],
+    )
+    .await;
+    check(
+        &with_length("413 Payload Too Large", ""),
+        expect![[r#"
         error: the conversation is too long for m1: it gave no reason
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -184,16 +212,24 @@ async fn an_answer_that_is_no_stream_is_looked_at() {
     check(
         &with_length(json, r#"{"error":{"message":"busy","code":503}}"#),
         expect![[r#"
-        error: v failed: busy
+            error: v failed: busy
+        "#]],
+    )
+    .await;
+    check(
+        &with_length(json, r#"{"status":"sk-very-secret"}"#),
+        expect![[r#"
+        error: v answered with something that is not an event stream: {"status":"…"}
     "#]],
     )
     .await;
-    check(&with_length(json, r#"{"status":"sk-very-secret"}"#), expect![[r#"
-        error: v answered with something that is not an event stream: {"status":"…"}
-    "#]]).await;
-    check(&with_length("200 OK", ""), expect![[r#"
+    check(
+        &with_length("200 OK", ""),
+        expect![[r#"
         error: v answered with something that is not an event stream: nothing at all
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -210,28 +246,28 @@ async fn an_answer_that_breaks_off_is_an_error_after_what_was_said() {
     check(
         &begun(HI),
         expect![[r#"
-        Text("Hi.")
-        error: the connection to v at http://SERVER/v1/chat/completions failed
-    "#]],
+            Text("Hi.")
+            error: the connection to v at http://SERVER/v1/chat/completions failed
+        "#]],
     )
     .await;
     // What is missing behind the reason to stop is only the goodbye.
     check(
         &begun(&format!("{HI}{STOP}")),
         expect![[r#"
-        Text("Hi.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Text("Hi.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     )
     .await;
     // Closed in order, but not at the end.
     check(
         &chunked(HI),
         expect![[r#"
-        Text("Hi.")
-        error: the answer of v was cut off before its end
-    "#]],
+            Text("Hi.")
+            error: the answer of v was cut off before its end
+        "#]],
     )
     .await;
 }

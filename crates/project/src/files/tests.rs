@@ -3,11 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use super::*;
 use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule};
 use haft_protocol::Clock;
-use rustix::fs::Mode;
-
-use super::*;
 
 struct Scene {
     base: tempfile::TempDir,
@@ -71,6 +69,12 @@ impl Scene {
         let (target, grant) = self.writable(name).await;
         self.files.write(&grant, &target, text, if_exists).await
     }
+}
+
+/// Makes a named pipe.
+fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
 }
 
 macro_rules! assert_err {
@@ -255,7 +259,7 @@ async fn a_folder_swapped_for_a_link_after_the_grant_is_refused() {
 #[tokio::test]
 async fn pipes_sockets_and_devices_are_refused_at_once() {
     let scene = scene();
-    rustix::fs::mknodat(rustix::fs::CWD, scene.at("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    fifo(&scene.at("fifo"));
     let _socket = std::os::unix::net::UnixListener::bind(scene.at("socket")).unwrap();
     for name in ["fifo", "socket", "/dev/null"] {
         assert_err!(scene.read(name).await, FilesError::Special { .. });

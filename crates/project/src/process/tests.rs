@@ -1,4 +1,5 @@
-//! Real shells, each with its end.
+//! Real shells, each with its end. Processes are watched by handles that only Linux has.
+#![cfg(target_os = "linux")]
 
 use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule};
 use haft_protocol::Clock;
@@ -181,8 +182,7 @@ async fn a_flood_from_the_background_does_not_hold_the_call() {
 async fn last_words_from_the_background_are_heard() {
     let dir = tempfile::tempdir().unwrap();
     let fifo = dir.path().join("fifo");
-    let kind = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, rustix::fs::Mode::from_raw_mode(0o600), 0).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut running = start(&format!("(read x < {}; echo $x) & echo first", fifo.display())).await;
     running.linger = Duration::from_secs(60);
     assert_eq!(lines(&mut running, 1).await, ["first"]);

@@ -143,15 +143,18 @@ async fn of_events_that_wait_together_only_the_bad_one_fails() {
         let part = begin(journal, "ses_1").await;
         let info = session("ses_1");
         let (good, orphan) = (prompt(&info, "msg_2"), prompt(&session("ses_nobody"), "msg_3"));
-        let (first, bad, words, last) = tokio::join!(
+        let new = text(&good, "prt_2", "new ");
+        let (first, bad, old, second, last) = tokio::join!(
             journal.record(said(&good)),
             journal.record(said(&orphan)),
             journal.record(words(&part, "words")),
-            journal.record(put(&text(&good, "prt_2", "last"))),
+            journal.record(put(&new)),
+            // Builds on what waits before it.
+            journal.record(words(&new, "words")),
         );
-        first.and(words).and(last).unwrap();
+        first.and(old).and(second).and(last).unwrap();
         assert!(matches!(bad, Err(StoreError::Missing { .. })));
-        assert_eq!(outline(&journal.history(&info.id).await.unwrap()), "msg_1 prt_1=words\nmsg_2 prt_2=last\n");
+        assert_eq!(outline(&journal.history(&info.id).await.unwrap()), "msg_1 prt_1=words\nmsg_2 prt_2=new words\n");
     })
     .await;
 }

@@ -43,6 +43,7 @@ async fn a_session_is_there_again_after_closing() {
     let path = folder.path().join("haft.db");
     let journal = Journal::open(&path).await.unwrap();
     let part = begin(&journal, "ses_1").await;
+    assert_eq!(read(&journal, &part).await, "");
     journal.record(words(&part, "held back")).await.unwrap();
     journal.close().await.unwrap();
     assert!(!folder.path().join("haft.db-wal").exists(), "closed, and the log is still there");

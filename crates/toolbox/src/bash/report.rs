@@ -117,37 +117,76 @@ mod tests {
 
     #[test]
     fn output_that_fits_is_left_alone() {
-        check(
-            "a\nb\n",
-            WELL,
-            None,
-            expect![[r#"
-            a
-            b
-        "#]],
-        );
+        assert_eq!(report("a\nb\n", None, None, WELL, None), "a\nb\n");
         check("", WELL, None, expect!["(no output)"]);
     }
 
     #[test]
     fn a_bad_end_is_one_line() {
-        check("a\n", End { code: Some(2), ..WELL }, None, expect![[r#"
+        check(
+            "a\n",
+            End { code: Some(2), ..WELL },
+            None,
+            expect![[r#"
             a
-            (exit code 2)"#]]);
-        check("", End { code: Some(1), ..WELL }, None, expect![[r#"
+            (exit code 2)"#]],
+        );
+        check(
+            "",
+            End { code: Some(1), ..WELL },
+            None,
+            expect![[r#"
             (no output)
-            (exit code 1)"#]]);
-        check("a", End { code: None, signal: Some(11), ..WELL }, None, expect![[r#"
+            (exit code 1)"#]],
+        );
+        check(
+            "a",
+            End { code: None, signal: Some(11), ..WELL },
+            None,
+            expect![[r#"
             a
-            (ended by signal 11)"#]]);
+            (ended by signal 11)"#]],
+        );
     }
 
     #[test]
     fn what_was_stopped_is_noted() {
         let killed = End { code: None, signal: Some(15), left_running: false };
-        check("a\n", killed, Some(Stopped::Timeout(Duration::from_millis(500))), expect![[""]]);
-        check("", killed, Some(Stopped::ByUser), expect![[""]]);
-        check("a\n", End { left_running: true, ..WELL }, None, expect![[""]]);
+        check(
+            "a\n",
+            killed,
+            Some(Stopped::Timeout(Duration::from_millis(500))),
+            expect![[r#"
+            a
+
+
+            <shell_metadata>
+            The command was stopped because it ran longer than 500 ms. If it needs more time and does not wait for input, call again with a larger timeout.
+            </shell_metadata>"#]],
+        );
+        check(
+            "",
+            killed,
+            Some(Stopped::ByUser),
+            expect![[r#"
+            (no output)
+
+            <shell_metadata>
+            The user stopped the command.
+            </shell_metadata>"#]],
+        );
+        check(
+            "a\n",
+            End { left_running: true, ..WELL },
+            None,
+            expect![[r#"
+            a
+
+
+            <shell_metadata>
+            What the command had left running in the background was stopped; nothing goes on after a call.
+            </shell_metadata>"#]],
+        );
     }
 
     #[test]

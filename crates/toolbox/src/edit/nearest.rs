@@ -208,48 +208,79 @@ mod tests {
 
     #[track_caller]
     fn check(old: &str, want: Expect) {
-        want.assert_eq(&nearest(FILE, old));
+        want.assert_eq(&advice(FILE, old));
+    }
+
+    /// The advice without its last sentence, which is always the same.
+    fn advice(content: &str, old: &str) -> String {
+        let advice = nearest(content, old);
+        advice.strip_suffix(READ_AGAIN).unwrap_or(&advice).trim_end().to_owned()
     }
 
     #[test]
     fn white_space_and_case_are_named() {
-        check("if a < b {\n    run(a, b);\n}", expect!["Lines 4-6 differ from it only in indentation. Read the file again and copy the text exactly."]);
-        check("    let a = 1;\n    let b = 2;\n    if a", expect!["Lines 2-4 differ from it only in white space at the end of lines. Read the file again and copy the text exactly."]);
-        check("\tlet b = 2;\n\tif a < b {", expect!["Lines 3-4 differ from it only in white space at the beginning and end of lines. Read the file again and copy the text exactly."]);
-        check("run(a,b);", expect!["Line 5 differs from it only in white space. Read the file again and copy the text exactly."]);
-        check("Run(a, b)", expect!["Line 5 differs from it only in upper and lower case. Read the file again and copy the text exactly."]);
-        check("RUN(a,b)", expect!["Line 5 differs from it only in case and white space. Read the file again and copy the text exactly."]);
+        check("if a < b {\n    run(a, b);\n}", expect!["Lines 4-6 differ from it only in indentation."]);
+        check(
+            "    let a = 1;\n    let b = 2;\n    if a",
+            expect!["Lines 2-4 differ from it only in white space at the end of lines."],
+        );
+        check(
+            "\tlet b = 2;\n\tif a < b {",
+            expect!["Lines 3-4 differ from it only in white space at the beginning and end of lines."],
+        );
+        check("run(a,b);", expect!["Line 5 differs from it only in white space."]);
+        check("Run(a, b)", expect!["Line 5 differs from it only in upper and lower case."]);
+        check("RUN(a,b)", expect!["Line 5 differs from it only in case and white space."]);
     }
 
     #[test]
     fn the_first_line_that_differs_is_shown() {
-        check("    let a = 1;\n    let b = 3;\n    if a < b {", expect!["The nearest is on lines 2-4, but line 3 is `    let b = 2;  `, and oldString has `    let b = 3;` there. Read the file again and copy the text exactly."]);
-        check("        run(a, b);\n    }\n}\nend", expect!["The nearest is on lines 5-7, but line 8 is the end of the file, and oldString has `end` there. Read the file again and copy the text exactly."]);
+        check(
+            "    let a = 1;\n    let b = 3;\n    if a < b {",
+            expect![
+                "The nearest is on lines 2-4, but line 3 is `    let b = 2;  `, and oldString has `    let b = 3;` there."
+            ],
+        );
+        check(
+            "        run(a, b);\n    }\n}\nend",
+            expect!["The nearest is on lines 5-7, but line 8 is the end of the file, and oldString has `end` there."],
+        );
+    }
+
+    #[test]
+    fn it_always_ends_with_the_next_step() {
+        for old in ["Run(a, b)", "let b = compute(2)", "nothing like it", "\n"] {
+            assert!(nearest(FILE, old).ends_with(READ_AGAIN), "{old}");
+        }
     }
 
     #[test]
     fn equally_near_places_are_named_too() {
         let file = "if x {\n  go()\n}\nif x {\n  go()\n}\n";
-        expect!["Lines 1-3 differ from it only in indentation (likewise lines 4-6). Read the file again and copy the text exactly."].assert_eq(&nearest(file, "if x {\n    go()\n}"));
+        expect!["Lines 1-3 differ from it only in indentation (likewise lines 4-6)."]
+            .assert_eq(&advice(file, "if x {\n    go()\n}"));
     }
 
     #[test]
     fn a_line_with_the_same_words_is_better_than_nothing() {
-        check("let b = compute(2)", expect!["The nearest is line 3: `    let b = 2;  `. Read the file again and copy the text exactly."]);
-        check("something else entirely", expect!["Nothing like it is there. Read the file again and copy the text exactly."]);
+        check("let b = compute(2)", expect!["The nearest is line 3: `    let b = 2;  `."]);
+        check("something else entirely", expect!["Nothing like it is there."]);
     }
 
     #[test]
     fn line_numbers_are_recognised() {
-        check("2:     let a = 1;\n3:     let b = 2;", expect!["It seems to hold the line numbers that read prints; leave them out."]);
+        check(
+            "2:     let a = 1;\n3:     let b = 2;",
+            expect!["It seems to hold the line numbers that read prints; leave them out."],
+        );
         check("10: x", expect!["It seems to hold the line numbers that read prints; leave them out."]);
     }
 
     #[test]
     fn odd_texts_get_an_answer() {
-        check("\n \n", expect!["Read the file again and copy the text exactly."]);
-        expect!["Nothing like it is there. Read the file again and copy the text exactly."].assert_eq(&nearest("", "a"));
-        check(&"x".repeat(500), expect!["Nothing like it is there. Read the file again and copy the text exactly."]);
+        check("\n \n", expect![""]);
+        expect!["Nothing like it is there."].assert_eq(&advice("", "a"));
+        check(&"x".repeat(500), expect!["Nothing like it is there."]);
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! Recorded streams, one file for each oddity, and the same streams cut anywhere.
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -51,39 +53,39 @@ fn words_come_as_they_are_written() {
     check(
         fixture!("text"),
         expect![[r#"
-        Text("Grüße, ")
-        Text("Welt 😀")
-        TextEnd { item: None }
-        Usage(Usage { total: Some(150), input: 20, output: 10, reasoning: 20, cache_read: 100, cache_write: 0 })
-        Finish(Stop)
-    "#]],
+            Text("Grüße, ")
+            Text("Welt 😀")
+            TextEnd { item: None }
+            Usage(Usage { total: Some(150), input: 20, output: 10, reasoning: 20, cache_read: 100, cache_write: 0 })
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("crlf"),
         expect![[r#"
-        Text("Grüße, ")
-        Text("Welt 😀")
-        TextEnd { item: None }
-        Usage(Usage { total: Some(150), input: 20, output: 10, reasoning: 20, cache_read: 100, cache_write: 0 })
-        Finish(Stop)
-    "#]],
+            Text("Grüße, ")
+            Text("Welt 😀")
+            TextEnd { item: None }
+            Usage(Usage { total: Some(150), input: 20, output: 10, reasoning: 20, cache_read: 100, cache_write: 0 })
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("no_blank_line_at_the_end"),
         expect![[r#"
-        Text("Hi.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Text("Hi.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("refusal"),
         expect![[r#"
-        Text("I can't ")
-        Text("do that.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Text("I can't ")
+            Text("do that.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
 }
 
@@ -92,62 +94,62 @@ fn thinking_keeps_its_place_and_its_item() {
     check(
         fixture!("thinking_then_text_then_call"),
         expect![[r#"
-        Reasoning("Let me ")
-        Reasoning("think.")
-        ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning_content")} }) }
-        Text("I will look.")
-        TextEnd { item: None }
-        ToolInput { id: "call_a", name: "read", delta: "" }
-        ToolInput { id: "call_a", name: "read", delta: "{\"file" }
-        ToolInput { id: "call_a", name: "read", delta: "Path\":\"a.rs\"}" }
-        ToolCall { id: "call_a", name: "read", arguments: "{\"filePath\":\"a.rs\"}", item: None }
-        Usage(Usage { total: Some(13), input: 9, output: 4, reasoning: 0, cache_read: 0, cache_write: 0 })
-        Finish(ToolCalls)
-    "#]],
+            Reasoning("Let me ")
+            Reasoning("think.")
+            ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning_content")} }) }
+            Text("I will look.")
+            TextEnd { item: None }
+            ToolInput { id: "call_a", name: "read", delta: "" }
+            ToolInput { id: "call_a", name: "read", delta: "{\"file" }
+            ToolInput { id: "call_a", name: "read", delta: "Path\":\"a.rs\"}" }
+            ToolCall { id: "call_a", name: "read", arguments: "{\"filePath\":\"a.rs\"}", item: None }
+            Usage(Usage { total: Some(13), input: 9, output: 4, reasoning: 0, cache_read: 0, cache_write: 0 })
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("reasoning_field"),
         expect![[r#"
-        Reasoning("Hm.")
-        ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning")} }) }
-        Text("Yes.")
-        TextEnd { item: None }
-        Reasoning("Wait.")
-        ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning")} }) }
-        Text("No.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Reasoning("Hm.")
+            ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning")} }) }
+            Text("Yes.")
+            TextEnd { item: None }
+            Reasoning("Wait.")
+            ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning")} }) }
+            Text("No.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("reasoning_details"),
         expect![[r#"
-        Reasoning("First")
-        Reasoning(" second")
-        ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning_details"), "details": Array [Object {"type": String("reasoning.text"), "text": String("First second"), "format": String("x-v1"), "index": Number(0), "signature": String("U0lH")}, Object {"type": String("reasoning.encrypted"), "data": String("RU5D"), "id": String("rs_1"), "format": String("x-v1"), "index": Number(1)}]} }) }
-        Text("Done.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Reasoning("First")
+            Reasoning(" second")
+            ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning_details"), "details": Array [Object {"type": String("reasoning.text"), "text": String("First second"), "format": String("x-v1"), "index": Number(0), "signature": String("U0lH")}, Object {"type": String("reasoning.encrypted"), "data": String("RU5D"), "id": String("rs_1"), "format": String("x-v1"), "index": Number(1)}]} }) }
+            Text("Done.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("only_encrypted_details"),
         expect![[r#"
-        ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning_details"), "details": Array [Object {"type": String("reasoning.encrypted"), "data": String("RU5D"), "index": Number(0)}]} }) }
-        Text("Done.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning_details"), "details": Array [Object {"type": String("reasoning.encrypted"), "data": String("RU5D"), "index": Number(0)}]} }) }
+            Text("Done.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("parts_instead_of_a_string"),
         expect![[r#"
-        Reasoning("Hm.")
-        ReasoningEnd { item: None }
-        Text("Yes.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Reasoning("Hm.")
+            ReasoningEnd { item: None }
+            Text("Yes.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
 }
 
@@ -156,69 +158,69 @@ fn calls_are_told_apart() {
     check(
         fixture!("parallel_calls_interleaved"),
         expect![[r#"
-        ToolInput { id: "call_a", name: "read", delta: "" }
-        ToolInput { id: "call_b", name: "grep", delta: "" }
-        ToolInput { id: "call_a", name: "read", delta: "{\"filePath\":" }
-        ToolInput { id: "call_b", name: "grep", delta: "{\"pattern\":\"x\"" }
-        ToolInput { id: "call_a", name: "read", delta: "\"a\"}" }
-        ToolInput { id: "call_b", name: "grep", delta: "}" }
-        ToolCall { id: "call_a", name: "read", arguments: "{\"filePath\":\"a\"}", item: None }
-        ToolCall { id: "call_b", name: "grep", arguments: "{\"pattern\":\"x\"}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "call_a", name: "read", delta: "" }
+            ToolInput { id: "call_b", name: "grep", delta: "" }
+            ToolInput { id: "call_a", name: "read", delta: "{\"filePath\":" }
+            ToolInput { id: "call_b", name: "grep", delta: "{\"pattern\":\"x\"" }
+            ToolInput { id: "call_a", name: "read", delta: "\"a\"}" }
+            ToolInput { id: "call_b", name: "grep", delta: "}" }
+            ToolCall { id: "call_a", name: "read", arguments: "{\"filePath\":\"a\"}", item: None }
+            ToolCall { id: "call_b", name: "grep", arguments: "{\"pattern\":\"x\"}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("calls_without_ids"),
         expect![[r#"
-        ToolInput { id: "call_2_1", name: "ls", delta: "{}" }
-        ToolInput { id: "call_2_2", name: "pwd", delta: "{}" }
-        ToolCall { id: "call_2_1", name: "ls", arguments: "{}", item: None }
-        ToolCall { id: "call_2_2", name: "pwd", arguments: "{}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "call_2_1", name: "ls", delta: "{}" }
+            ToolInput { id: "call_2_2", name: "pwd", delta: "{}" }
+            ToolCall { id: "call_2_1", name: "ls", arguments: "{}", item: None }
+            ToolCall { id: "call_2_2", name: "pwd", arguments: "{}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("calls_with_one_id"),
         expect![[r#"
-        ToolInput { id: "same", name: "ls", delta: "{}" }
-        ToolInput { id: "same_2", name: "pwd", delta: "{}" }
-        ToolCall { id: "same", name: "ls", arguments: "{}", item: None }
-        ToolCall { id: "same_2", name: "pwd", arguments: "{}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "same", name: "ls", delta: "{}" }
+            ToolInput { id: "same_2", name: "pwd", delta: "{}" }
+            ToolCall { id: "same", name: "ls", arguments: "{}", item: None }
+            ToolCall { id: "same_2", name: "pwd", arguments: "{}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("calls_with_one_index"),
         expect![[r#"
-        ToolInput { id: "a1", name: "ls", delta: "{}" }
-        ToolInput { id: "a2", name: "pwd", delta: "{}" }
-        ToolCall { id: "a1", name: "ls", arguments: "{}", item: None }
-        ToolCall { id: "a2", name: "pwd", arguments: "{}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "a1", name: "ls", delta: "{}" }
+            ToolInput { id: "a2", name: "pwd", delta: "{}" }
+            ToolCall { id: "a1", name: "ls", arguments: "{}", item: None }
+            ToolCall { id: "a2", name: "pwd", arguments: "{}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("calls_without_index"),
         expect![[r#"
-        ToolInput { id: "a1", name: "ls", delta: "{\"path\":" }
-        ToolInput { id: "a1", name: "ls", delta: "\".\"}" }
-        ToolInput { id: "a2", name: "pwd", delta: "{}" }
-        ToolInput { id: "call_2_3", name: "id", delta: "{" }
-        ToolInput { id: "call_2_3", name: "id", delta: "}" }
-        ToolCall { id: "a1", name: "ls", arguments: "{\"path\":\".\"}", item: None }
-        ToolCall { id: "a2", name: "pwd", arguments: "{}", item: None }
-        ToolCall { id: "call_2_3", name: "id", arguments: "{}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "a1", name: "ls", delta: "{\"path\":" }
+            ToolInput { id: "a1", name: "ls", delta: "\".\"}" }
+            ToolInput { id: "a2", name: "pwd", delta: "{}" }
+            ToolInput { id: "call_2_3", name: "id", delta: "{" }
+            ToolInput { id: "call_2_3", name: "id", delta: "}" }
+            ToolCall { id: "a1", name: "ls", arguments: "{\"path\":\".\"}", item: None }
+            ToolCall { id: "a2", name: "pwd", arguments: "{}", item: None }
+            ToolCall { id: "call_2_3", name: "id", arguments: "{}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("a_fresh_id_with_every_piece"),
         expect![[r#"
-        ToolInput { id: "r1", name: "ls", delta: "{\"path\"" }
-        ToolInput { id: "r1", name: "ls", delta: ":\".\"}" }
-        ToolCall { id: "r1", name: "ls", arguments: "{\"path\":\".\"}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "r1", name: "ls", delta: "{\"path\"" }
+            ToolInput { id: "r1", name: "ls", delta: ":\".\"}" }
+            ToolCall { id: "r1", name: "ls", arguments: "{\"path\":\".\"}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
 }
 
@@ -227,35 +229,35 @@ fn names_and_arguments_come_in_many_forms() {
     check(
         fixture!("name_late_and_repeated"),
         expect![[r#"
-        ToolInput { id: "c1", name: "ls", delta: "{\"a\":1" }
-        ToolInput { id: "c1", name: "ls", delta: "}" }
-        ToolCall { id: "c1", name: "ls", arguments: "{\"a\":1}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "c1", name: "ls", delta: "{\"a\":1" }
+            ToolInput { id: "c1", name: "ls", delta: "}" }
+            ToolCall { id: "c1", name: "ls", arguments: "{\"a\":1}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("name_never"),
         expect![[r#"
-        ToolInput { id: "c1", name: "", delta: "{}" }
-        ToolCall { id: "c1", name: "", arguments: "{}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "c1", name: "", delta: "{}" }
+            ToolCall { id: "c1", name: "", arguments: "{}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("arguments_as_an_object"),
         expect![[r#"
-        ToolInput { id: "c1", name: "ls", delta: "{\"b\":1,\"a\":2}" }
-        ToolCall { id: "c1", name: "ls", arguments: "{\"b\":1,\"a\":2}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "c1", name: "ls", delta: "{\"b\":1,\"a\":2}" }
+            ToolCall { id: "c1", name: "ls", arguments: "{\"b\":1,\"a\":2}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("arguments_broken"),
         expect![[r#"
-        ToolInput { id: "c1", name: "ls", delta: "{\"path\": \"a" }
-        ToolCall { id: "c1", name: "ls", arguments: "{\"path\": \"a", item: None }
-        Finish(Length)
-    "#]],
+            ToolInput { id: "c1", name: "ls", delta: "{\"path\": \"a" }
+            ToolCall { id: "c1", name: "ls", arguments: "{\"path\": \"a", item: None }
+            Finish(Length)
+        "#]],
     );
 }
 
@@ -264,16 +266,16 @@ fn what_says_nothing_opens_nothing() {
     check(
         fixture!("empty_deltas"),
         expect![[r#"
-        Finish(Stop)
-    "#]],
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("comments_and_unknown"),
         expect![[r#"
-        Text("Hi.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Text("Hi.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
 }
 
@@ -282,28 +284,28 @@ fn usage_is_told_once_in_kinds_that_do_not_overlap() {
     check(
         fixture!("usage_in_several_chunks"),
         expect![[r#"
-        Text("Hi.")
-        TextEnd { item: None }
-        Usage(Usage { total: None, input: 6, output: 3, reasoning: 0, cache_read: 4, cache_write: 0 })
-        Finish(Stop)
-    "#]],
+            Text("Hi.")
+            TextEnd { item: None }
+            Usage(Usage { total: None, input: 6, output: 3, reasoning: 0, cache_read: 4, cache_write: 0 })
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("usage_null_and_none"),
         expect![[r#"
-        Text("Hi.")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Text("Hi.")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
     check(
         fixture!("usage_with_thinking_beside"),
         expect![[r#"
-        Text("Hi.")
-        TextEnd { item: None }
-        Usage(Usage { total: Some(20), input: 3, output: 3, reasoning: 7, cache_read: 2, cache_write: 5 })
-        Finish(Stop)
-    "#]],
+            Text("Hi.")
+            TextEnd { item: None }
+            Usage(Usage { total: Some(20), input: 3, output: 3, reasoning: 7, cache_read: 2, cache_write: 5 })
+            Finish(Stop)
+        "#]],
     );
 }
 
@@ -312,58 +314,58 @@ fn every_end_has_its_word() {
     check(
         fixture!("finish_length"),
         expect![[r#"
-        Text("So")
-        TextEnd { item: None }
-        Finish(Length)
-    "#]],
+            Text("So")
+            TextEnd { item: None }
+            Finish(Length)
+        "#]],
     );
     check(
         fixture!("finish_filter"),
         expect![[r#"
-        Text("So")
-        TextEnd { item: None }
-        Finish(ContentFilter)
-    "#]],
+            Text("So")
+            TextEnd { item: None }
+            Finish(ContentFilter)
+        "#]],
     );
     check(
         fixture!("finish_function_call"),
         expect![[r#"
-        ToolInput { id: "c1", name: "ls", delta: "{}" }
-        ToolCall { id: "c1", name: "ls", arguments: "{}", item: None }
-        Finish(ToolCalls)
-    "#]],
+            ToolInput { id: "c1", name: "ls", delta: "{}" }
+            ToolCall { id: "c1", name: "ls", arguments: "{}", item: None }
+            Finish(ToolCalls)
+        "#]],
     );
     check(
         fixture!("finish_calls_without_a_call"),
         expect![[r#"
-        Text("So")
-        TextEnd { item: None }
-        Finish(Other("tool_calls"))
-    "#]],
+            Text("So")
+            TextEnd { item: None }
+            Finish(Other("tool_calls"))
+        "#]],
     );
     check(
         fixture!("finish_unknown_word"),
         expect![[r#"
-        Text("So")
-        TextEnd { item: None }
-        Finish(Other("insufficient_system_resource"))
-    "#]],
+            Text("So")
+            TextEnd { item: None }
+            Finish(Other("insufficient_system_resource"))
+        "#]],
     );
     check(
         fixture!("finish_missing"),
         expect![[r#"
-        Text("So")
-        TextEnd { item: None }
-        Finish(Unknown)
-    "#]],
+            Text("So")
+            TextEnd { item: None }
+            Finish(Unknown)
+        "#]],
     );
     check(
         fixture!("done_missing"),
         expect![[r#"
-        Text("So")
-        TextEnd { item: None }
-        Finish(Stop)
-    "#]],
+            Text("So")
+            TextEnd { item: None }
+            Finish(Stop)
+        "#]],
     );
 }
 
@@ -372,29 +374,29 @@ fn a_cut_is_no_end() {
     check(
         fixture!("cut_between_events"),
         expect![[r#"
-        Text("So")
-        error: the answer of v was cut off before its end
-    "#]],
+            Text("So")
+            error: the answer of v was cut off before its end
+        "#]],
     );
     check(
         fixture!("cut_in_an_event"),
         expect![[r#"
-        Text("So")
-        error: the answer of v was cut off before its end
-    "#]],
+            Text("So")
+            error: the answer of v was cut off before its end
+        "#]],
     );
     check(
         fixture!("cut_in_a_call"),
         expect![[r#"
-        ToolInput { id: "c1", name: "write", delta: "{\"content\":\"half" }
-        error: the answer of v was cut off before its end
-    "#]],
+            ToolInput { id: "c1", name: "write", delta: "{\"content\":\"half" }
+            error: the answer of v was cut off before its end
+        "#]],
     );
     check(
         fixture!("nothing"),
         expect![[r#"
-        error: the answer of v was cut off before its end
-    "#]],
+            error: the answer of v was cut off before its end
+        "#]],
     );
 }
 
@@ -403,58 +405,58 @@ fn an_error_ends_the_answer() {
     check(
         fixture!("error_overloaded"),
         expect![[r#"
-        Text("So")
-        error: v failed: The server is overloaded
-    "#]],
+            Text("So")
+            error: v failed: The server is overloaded
+        "#]],
     );
     check(
         fixture!("error_rate_limit"),
         expect![[r#"
-        error: v limits how often it may be asked: Rate limit reached
-    "#]],
+            error: v limits how often it may be asked: Rate limit reached
+        "#]],
     );
     check(
         fixture!("error_too_long"),
         expect![[r#"
-        error: the conversation is too long for m1: This model's maximum context length is 8192 tokens
-    "#]],
+            error: the conversation is too long for m1: This model's maximum context length is 8192 tokens
+        "#]],
     );
     check(
         fixture!("error_quota"),
         expect![[r#"
-        error: v says that the quota is used up: You exceeded your current quota
-    "#]],
+            error: v says that the quota is used up: You exceeded your current quota
+        "#]],
     );
     check(
         fixture!("error_auth"),
         expect![[r#"
-        error: v rejected the credentials: Incorrect API key provided: …
-    "#]],
+            error: v rejected the credentials: Incorrect API key provided: …
+        "#]],
     );
     check(
         fixture!("error_number_in_choices"),
         expect![[r#"
-        error: v failed: Provider disconnected
-    "#]],
+            error: v failed: Provider disconnected
+        "#]],
     );
     check(
         fixture!("error_event"),
         expect![[r#"
-        error: v failed: broken pipe
-    "#]],
+            error: v failed: broken pipe
+        "#]],
     );
     check(
         fixture!("error_as_text"),
         expect![[r#"
-        error: v failed: out of memory
-    "#]],
+            error: v failed: out of memory
+        "#]],
     );
     check(
         fixture!("not_json"),
         expect![[r#"
-        Text("So")
-        error: v answered with something that is not JSON: Internal Server Error
-    "#]],
+            Text("So")
+            error: v answered with something that is not JSON: Internal Server Error
+        "#]],
     );
 }
 

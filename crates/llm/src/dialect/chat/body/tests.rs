@@ -1,3 +1,5 @@
+//! Requests and the bodies they become.
+
 use expect_test::{Expect, expect};
 
 use super::*;
@@ -76,17 +78,17 @@ fn fields_come_in_one_order() {
     check(
         &full(),
         expect![[r#"
-        model: "m1"
-        max_tokens: 8000
-        temperature: 0.5
-        top_p: 1.0
-        messages: {"role":"system","content":"Be brief."}
-        messages: {"role":"user","content":"Hi."}
-        tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
-        tool_choice: "required"
-        stream: true
-        stream_options: {"include_usage":true}
-    "#]],
+            model: "m1"
+            max_tokens: 8000
+            temperature: 0.5
+            top_p: 1.0
+            messages: {"role":"system","content":"Be brief."}
+            messages: {"role":"user","content":"Hi."}
+            tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
+            tool_choice: "required"
+            stream: true
+            stream_options: {"include_usage":true}
+        "#]],
     );
 }
 
@@ -96,10 +98,10 @@ fn what_is_not_set_is_not_sent() {
     check(
         &request,
         expect![[r#"
-        model: "m"
-        stream: true
-        stream_options: {"include_usage":true}
-    "#]],
+            model: "m"
+            stream: true
+            stream_options: {"include_usage":true}
+        "#]],
     );
 }
 
@@ -109,17 +111,17 @@ fn extra_fields_are_laid_over_and_null_removes() {
     check(
         &Request { extra: extra.as_object().unwrap().clone(), ..full() },
         expect![[r#"
-        model: "m1"
-        temperature: 1
-        top_p: 1.0
-        messages: {"role":"system","content":"Be brief."}
-        messages: {"role":"user","content":"Hi."}
-        tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
-        stream: true
-        stream_options: {"include_usage":true}
-        reasoning_effort: "low"
-        max_completion_tokens: 9
-    "#]],
+            model: "m1"
+            temperature: 1
+            top_p: 1.0
+            messages: {"role":"system","content":"Be brief."}
+            messages: {"role":"user","content":"Hi."}
+            tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
+            stream: true
+            stream_options: {"include_usage":true}
+            reasoning_effort: "low"
+            max_completion_tokens: 9
+        "#]],
     );
 }
 
