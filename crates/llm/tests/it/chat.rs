@@ -247,7 +247,7 @@ async fn an_answer_that_breaks_off_is_an_error_after_what_was_said() {
         &begun(HI),
         expect![[r#"
             Text("Hi.")
-            error: the connection to v at http://SERVER/v1/chat/completions failed
+            error: the answer of v was cut off before its end
         "#]],
     )
     .await;
