@@ -33,9 +33,10 @@ pub(crate) fn choose(named: Option<&str>, config: &Config, record: Option<&Path>
         Some(named) => named.to_owned(),
         None => only(config).ok_or_else(|| Usage(NO_MODEL.to_owned()))?,
     };
-    let (vendor, id) = named.split_once('/').filter(|(vendor, id)| !vendor.is_empty() && !id.is_empty()).ok_or_else(
-        || Usage(format!("--model wants VENDOR/MODEL, such as openai/gpt-5.1 or script/FILE, not {named:?}")),
-    )?;
+    let (vendor, id) =
+        named.split_once('/').filter(|(vendor, id)| !vendor.is_empty() && !id.is_empty()).ok_or_else(|| {
+            Usage(format!("--model wants VENDOR/MODEL, such as openai/gpt-5.1 or script/FILE, not {named:?}"))
+        })?;
     let mut model = match vendor {
         "script" => played(vendor, id, Arc::new(Script::open(Path::new(id))?)),
         "replay" => played(vendor, id, Arc::new(Replay::open(Path::new(id))?)),

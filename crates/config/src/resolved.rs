@@ -201,18 +201,50 @@ mod tests {
 
     #[test]
     fn a_mistake_is_reported_where_it_was_made() {
-        fails(&[("project/opencode.json", "{\n  \"model\": \"a/b\"\n  \"x\": 1 }")], &[], expect!["~/project/opencode.json, line 2, column 17: Expected comma"]);
-        fails(&[("project/opencode.json", "{\"model\": 5}")], &[], expect!["~/project/opencode.json: model cannot be used: invalid type: integer `5`, expected a string"]);
-        fails(&[("project/opencode.json", "[1]")], &[], expect!["~/project/opencode.json: the whole must be an object in { }"]);
-        fails(&[("project/opencode.json", r#"{"permission": {"bash": "yes"}}"#)], &[], expect![[r#"~/project/opencode.json: permission.bash must be "allow", "ask" or "deny", not "yes""#]]);
+        fails(
+            &[("project/opencode.json", "{\n  \"model\": \"a/b\"\n  \"x\": 1 }")],
+            &[],
+            expect!["~/project/opencode.json, line 2, column 17: Expected comma"],
+        );
+        fails(
+            &[("project/opencode.json", "{\"model\": 5}")],
+            &[],
+            expect!["~/project/opencode.json: model cannot be used: invalid type: integer `5`, expected a string"],
+        );
+        fails(
+            &[("project/opencode.json", "[1]")],
+            &[],
+            expect!["~/project/opencode.json: the whole must be an object in { }"],
+        );
+        fails(
+            &[("project/opencode.json", r#"{"permission": {"bash": "yes"}}"#)],
+            &[],
+            expect![[r#"~/project/opencode.json: permission.bash must be "allow", "ask" or "deny", not "yes""#]],
+        );
         fails(
             &[("project/opencode.json", r#"{"provider": {"x": {"models": {"m": {"limit": {"output": "many"}}}}}}"#)],
             &[],
-            expect![[r#"~/project/opencode.json: provider.x.models.m.limit.output cannot be used: invalid type: string "many", expected u64"#]],
+            expect![[
+                r#"~/project/opencode.json: provider.x.models.m.limit.output cannot be used: invalid type: string "many", expected u64"#
+            ]],
         );
-        fails(&[("project/opencode.json", r#"{"model": "{file:none.txt}"}"#)], &[], expect!["~/project/opencode.json: {file:none.txt} stands for ~/project/none.txt, which cannot be read: No such file or directory (os error 2)"]);
-        fails(&[], &[("HAFT_CONFIG", "none.json")], expect!["cannot read ~/project/sub/none.json (named by HAFT_CONFIG): entity not found"]);
-        fails(&[], &[("OPENCODE_PERMISSION", "{")], expect!["OPENCODE_PERMISSION, line 1, column 2: Unterminated object"]);
+        fails(
+            &[("project/opencode.json", r#"{"model": "{file:none.txt}"}"#)],
+            &[],
+            expect![
+                "~/project/opencode.json: {file:none.txt} stands for ~/project/none.txt, which cannot be read: No such file or directory (os error 2)"
+            ],
+        );
+        fails(
+            &[],
+            &[("HAFT_CONFIG", "none.json")],
+            expect!["cannot read ~/project/sub/none.json (named by HAFT_CONFIG): entity not found"],
+        );
+        fails(
+            &[],
+            &[("OPENCODE_PERMISSION", "{")],
+            expect!["OPENCODE_PERMISSION, line 1, column 2: Unterminated object"],
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tracing::Instrument;
 
 use crate::calls::Calls;
 use crate::error::SessionError;
+use crate::policy;
 use crate::prompt::{Prompt, title};
 use crate::recover::close_all;
 use crate::setup::{NewSession, Setup};
@@ -135,15 +136,17 @@ struct Driver {
 
 impl Driver {
     fn new(setup: Setup, record: Record, history: History, lease: Lease) -> Self {
+        // What a rule closes altogether is neither offered nor run when it is called all the same.
+        let registry = setup.registry.offered(&setup.model.api_id, |name| !policy::hidden(name, &setup.rules));
+        let tools = registry.specs();
         let calls = Calls {
-            registry: setup.registry.clone(),
+            registry,
             gate: setup.gate.clone(),
             rules: setup.rules.clone().into(),
             clock: setup.clock.clone(),
             outputs: setup.outputs.clone(),
             session: record.id.clone(),
         };
-        let tools = system::offered(&setup);
         let system = system::prompt(&setup);
         Self { setup, record, history, calls, tools, system, _lease: lease }
     }

@@ -3,6 +3,9 @@
 use haft_protocol::{Event, Failure, History, Message, Part, PartKind, Session, SessionId, ToolSpan, ToolState};
 use serde_json::Value;
 
+/// What a model reads of a call that it asked for, but that was not begun.
+const NOT_RUN: &str = "this call was not run: everything stopped before its turn came";
+
 /// What a model reads of a call that was cut off.
 pub(crate) const CUT_OFF: &str = "this call was cut off before it ended, and what it had done until then is not \
     known. Look at the state of things before you do it again";
@@ -57,9 +60,9 @@ pub(crate) fn closed_part(part: &Part, now: u64) -> Option<Part> {
 
 /// The state of a call that did not get to its end.
 pub(crate) fn cut_off(state: &ToolState, now: u64) -> ToolState {
-    let (input, metadata, start) = match state {
-        ToolState::Pending { raw, .. } => (serde_json::from_str(raw).unwrap_or(Value::Null), None, now),
-        ToolState::Running { input, metadata, time, .. } => (input.clone(), metadata.clone(), time.start),
+    let (input, metadata, start, error) = match state {
+        ToolState::Pending { raw, .. } => (serde_json::from_str(raw).unwrap_or(Value::Null), None, now, NOT_RUN),
+        ToolState::Running { input, metadata, time, .. } => (input.clone(), metadata.clone(), time.start, CUT_OFF),
         ToolState::Completed { .. } | ToolState::Error { .. } => return state.clone(),
     };
     let mut metadata = metadata.unwrap_or_default();
@@ -67,7 +70,7 @@ pub(crate) fn cut_off(state: &ToolState, now: u64) -> ToolState {
     let input = if input.is_null() { Value::Object(haft_protocol::Object::new()) } else { input };
     ToolState::Error {
         input,
-        error: CUT_OFF.to_owned(),
+        error: error.to_owned(),
         metadata: Some(metadata),
         time: ToolSpan { start, end: now, compacted: None },
     }

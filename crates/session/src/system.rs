@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use haft_protocol::PartKind;
-use haft_tool::Spec;
 
 use crate::error::SessionError;
 use crate::setup::Setup;
@@ -26,12 +25,6 @@ pub(crate) fn prompt(setup: &Setup) -> String {
         setup.model.reference.provider_id,
         setup.model.reference.model_id,
     )
-}
-
-/// The tools offered: those that suit the model and that no rule closes altogether.
-pub(crate) fn offered(setup: &Setup) -> Vec<Spec> {
-    let specs = setup.registry.specs(&setup.model.api_id);
-    specs.into_iter().filter(|spec| !crate::policy::hidden(&spec.name, &setup.rules)).collect()
 }
 
 /// The parts that show `files` to the model.

@@ -126,7 +126,7 @@ mod tests {
 
     async fn cut(text: &str) -> (tempfile::TempDir, Output) {
         let folder = tempfile::tempdir().unwrap();
-        let call = crate::workbench::Workbench::allowing_all(folder.path()).call();
+        let call = crate::fake::FakeHost::allowing_all(folder.path()).call();
         let output = cut_to_size(Output::new("t", text), &call).await;
         (folder, output)
     }
@@ -158,14 +158,14 @@ mod tests {
         let (_folder, output) = cut("short").await;
         assert_eq!((output.text.as_str(), &output.metadata["truncated"]), ("short", &serde_json::Value::Bool(false)));
         let folder = tempfile::tempdir().unwrap();
-        let call = crate::workbench::Workbench::allowing_all(folder.path()).call();
+        let call = crate::fake::FakeHost::allowing_all(folder.path()).call();
         let long = Output::new("t", "x\n".repeat(5000)).meta("truncated", false);
         assert_eq!(cut_to_size(long.clone(), &call).await, long);
     }
 
     #[tokio::test]
     async fn where_nothing_can_be_kept_the_output_still_comes() {
-        let call = crate::workbench::Workbench::allowing_all(Path::new("/no/such/folder")).call();
+        let call = crate::fake::FakeHost::allowing_all(Path::new("/no/such/folder")).call();
         let output = cut_to_size(Output::new("t", "x\n".repeat(5000)), &call).await;
         assert!(output.text.contains("could not be kept") && output.text.ends_with("ask for less at once."));
         assert!(!output.metadata.contains_key("outputPath"));

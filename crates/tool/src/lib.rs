@@ -26,7 +26,7 @@
 //! }
 //!
 //! let registry = Registry::default().with(Shout);
-//! assert_eq!(registry.specs("any-model")[0].name, "shout");
+//! assert_eq!(registry.specs()[0].name, "shout");
 //! ```
 //!
 //! **Never here:** a tool, a session, a store, a screen. A tool that wants one of them wants a method on [`Host`].
@@ -34,12 +34,12 @@
 mod call;
 mod decode;
 mod error;
+pub mod fake;
 mod keep;
 mod output;
 mod registry;
 mod tool;
 pub mod truncate;
-pub mod workbench;
 
 pub use call::{Call, CallId, Host};
 pub use error::{TellModel, ToolError};

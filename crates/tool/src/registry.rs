@@ -36,9 +36,17 @@ impl Registry {
         self
     }
 
-    /// What `model` is told about the tools that suit it, sorted by name.
-    pub fn specs(&self, model: &str) -> Vec<Spec> {
-        self.tools.values().filter(|tool| tool.suits(model)).map(|tool| tool.spec()).collect()
+    /// The tools that suit `model` and whose names `allowed` lets pass. The others are as good as not there.
+    #[must_use]
+    pub fn offered(&self, model: &str, allowed: impl Fn(&str) -> bool) -> Self {
+        let suits = |name: &str, tool: &Arc<dyn AnyTool>| tool.suits(model) && allowed(name);
+        let kept = self.tools.iter().filter(|(name, tool)| suits(name, tool));
+        Self { tools: Arc::new(kept.map(|(name, tool)| (name.clone(), Arc::clone(tool))).collect()) }
+    }
+
+    /// What a model is told about these tools, sorted by name.
+    pub fn specs(&self) -> Vec<Spec> {
+        self.tools.values().map(|tool| tool.spec()).collect()
     }
 
     /// The spec of the tool called `name`.

@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn definitions_are_short() {
         let scene = scene::Scene::new();
-        let specs = scene.registry.specs("any");
+        let specs = scene.registry.specs();
         for spec in &specs {
             let words = spec.description.split_whitespace().count();
             assert!(words <= 120, "{} takes {words} words", spec.name);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use haft_permission::{Access, Action, Rule};
 use haft_project::{Files, Processes};
-use haft_tool::workbench::Workbench;
+use haft_tool::fake::FakeHost;
 use haft_tool::{Output, Registry, ToolError};
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::{World, builtin};
 /// `base/project` with a folder `src` in it, `base/outside` beside it, and `base/outputs`.
 pub(crate) struct Scene {
     pub(crate) registry: Registry,
-    pub(crate) bench: Workbench,
+    pub(crate) bench: FakeHost,
     base: PathBuf,
     _folder: tempfile::TempDir,
 }
@@ -31,7 +31,7 @@ impl Scene {
             std::fs::create_dir_all(base.join(name)).unwrap();
         }
         let rules = rules.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect();
-        let bench = Workbench::new(&base.join("outputs"), rules);
+        let bench = FakeHost::new(&base.join("outputs"), rules);
         let files = Files::new(base.join("project"), None);
         let processes = Processes::new("/bin/sh".into(), Vec::new());
         let registry = builtin(&World { files, processes });

@@ -29,7 +29,11 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
             let arguments = match args.as_deref() {
                 Some("-") => {
                     let mut text = String::new();
-                    tokio::io::stdin().take(MAX_LINE).read_to_string(&mut text).await.context("cannot read standard input")?;
+                    tokio::io::stdin()
+                        .take(MAX_LINE)
+                        .read_to_string(&mut text)
+                        .await
+                        .context("cannot read standard input")?;
                     text
                 }
                 Some(text) => text.to_owned(),
@@ -45,7 +49,7 @@ fn offered(ground: &Ground, model: &ModelArg) -> Vec<Spec> {
     let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
     let id = named.split_once('/').map_or(named, |(_, id)| id);
     let rules = ground.rules(&haft_session::build());
-    ground.registry().specs(id).into_iter().filter(|spec| !hidden(&spec.name, &rules)).collect()
+    ground.registry().offered(id, |name| !hidden(name, &rules)).specs()
 }
 
 fn list(specs: &[Spec], json: bool) -> Result<Exit> {
@@ -143,7 +147,8 @@ async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
     loop {
         let mut raw = Vec::new();
         // One more than allowed tells a line that is too long from one that just fits.
-        let read = (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut raw).await.context("cannot read standard input")?;
+        let read =
+            (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut raw).await.context("cannot read standard input")?;
         if read == 0 {
             return Ok(Exit::Done);
         }

@@ -29,8 +29,14 @@ const OK: &str = r#"{"answer":[{"text":"I see."}]}"#;
 
 #[test]
 fn malformed_arguments_are_explained_to_the_model() {
-    tells(&[r#"{"answer":[{"call":"read","raw":"{\"filePath\": "}]}"#, OK], &["not run", "not valid JSON", "Send one JSON object"]);
-    tells(&[r#"{"answer":[{"call":"read","raw":"[1]"}]}"#, OK], &["bad arguments for read", "must be an object, not [1]"]);
+    tells(
+        &[r#"{"answer":[{"call":"read","raw":"{\"filePath\": "}]}"#, OK],
+        &["not run", "not valid JSON", "Send one JSON object"],
+    );
+    tells(
+        &[r#"{"answer":[{"call":"read","raw":"[1]"}]}"#, OK],
+        &["bad arguments for read", "must be an object, not [1]"],
+    );
     tells(&[r#"{"answer":[{"call":"read","raw":""}]}"#, OK], &["filePath is missing"]);
 }
 
@@ -86,7 +92,10 @@ fn what_the_vendor_says_is_passed_on() {
     let error = |status: u16, kind: &str, message: &str| {
         json!({"answer": [{"error": {"kind": kind, "status": status, "message": message}}]}).to_string()
     };
-    fails(&Served::plays(&[&error(401, "unauthorized", "bad key")]), &["rejected the credentials", "bad key", "apiKey"]);
+    fails(
+        &Served::plays(&[&error(401, "unauthorized", "bad key")]),
+        &["rejected the credentials", "bad key", "apiKey"],
+    );
     fails(&Served::plays(&[&error(429, "rate_limited", "slow down")]), &["limits how often", "slow down", "wait"]);
     fails(&Served::plays(&[&error(500, "server", "oops")]), &["status 500", "oops"]);
 }

@@ -16,12 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("tool", &["protocol", "permission"]),
     ("toolbox", &["protocol", "tool", "permission", "project", "net"]),
     ("session", &["protocol", "permission", "llm", "store", "tool", "project"]),
-    (
-        "cli",
-        &[
-            "protocol", "permission", "net", "config", "project", "llm", "store", "tool", "toolbox", "session",
-        ],
-    ),
+    ("cli", &["protocol", "permission", "net", "config", "project", "llm", "store", "tool", "toolbox", "session"]),
     ("conformance", &["protocol", "permission", "project", "tool", "toolbox"]),
     ("bench", &["llm"]),
 ];

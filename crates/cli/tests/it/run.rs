@@ -19,7 +19,15 @@ fn one_prompt_goes_all_the_way_through() {
     let ran = crate::support::Ran::from(command.env("MOCK_KEY", "secret-key").output().unwrap()).ok();
 
     assert_eq!(ran.out, "All done.\n", "the final answer alone is on stdout");
-    for shown in ["> build · mock/m1", "→ Read a.txt", "← Edit a.txt +1 -1", "-one", "+two", "$0.0096", "continue: haft run --session ses_"] {
+    for shown in [
+        "> build · mock/m1",
+        "→ Read a.txt",
+        "← Edit a.txt +1 -1",
+        "-one",
+        "+two",
+        "$0.0096",
+        "continue: haft run --session ses_",
+    ] {
         assert!(ran.err.contains(shown), "{shown:?} is not in: {}", ran.err);
     }
     assert_eq!(machine.read("a.txt"), "two\n");
@@ -36,7 +44,10 @@ fn one_prompt_goes_all_the_way_through() {
     }
     let session = machine.newest_session();
     assert_eq!(session["info"]["title"], "change it");
-    assert_eq!(session["info"]["tokens"], json!({"input": 2400, "output": 120, "reasoning": 30, "cache": {"read": 600, "write": 0}}));
+    assert_eq!(
+        session["info"]["tokens"],
+        json!({"input": 2400, "output": 120, "reasoning": 30, "cache": {"read": 600, "write": 0}})
+    );
     assert!(!std::fs::read_to_string(machine.root().join("state/haft/log/haft.log")).unwrap().contains("secret-key"));
 }
 
@@ -64,8 +75,17 @@ fn the_lines_of_format_json_are_those_clients_know() {
     assert_eq!(
         kinds,
         [
-            "step_start", "reasoning", "text", "tool_use", "step_finish", "step_start", "tool_use", "step_finish",
-            "step_start", "text", "step_finish"
+            "step_start",
+            "reasoning",
+            "text",
+            "tool_use",
+            "step_finish",
+            "step_start",
+            "tool_use",
+            "step_finish",
+            "step_start",
+            "text",
+            "step_finish"
         ]
     );
     let session = lines[0]["sessionID"].as_str().unwrap();
@@ -158,10 +178,8 @@ fn equal_runs_with_a_scripted_clock_print_equal_bytes() {
 #[test]
 fn without_anybody_to_ask_a_command_is_denied_and_the_model_goes_on() {
     let machine = Machine::with(&[]);
-    let answers = [
-        r#"{"answer":[{"call":"bash","args":{"command":"touch made"}}]}"#,
-        r#"{"answer":[{"text":"Then not."}]}"#,
-    ];
+    let answers =
+        [r#"{"answer":[{"call":"bash","args":{"command":"touch made"}}]}"#, r#"{"answer":[{"text":"Then not."}]}"#];
     let served = Served::plays(&answers);
     machine.use_server(&served.url());
     let ran = machine.haft(&["run", "make it"]).ok();
@@ -206,7 +224,8 @@ fn ctrl_c_stops_the_command_and_everything_it_started() {
 #[test]
 fn ctrl_c_stops_the_stream() {
     let machine = Machine::with(&[]);
-    let served = Served::plays(&[r#"{"answer":[{"text":"Half a"},{"hang":true}]}"#, r#"{"answer":[{"text":"Whole."}]}"#]);
+    let served =
+        Served::plays(&[r#"{"answer":[{"text":"Half a"},{"hang":true}]}"#, r#"{"answer":[{"text":"Whole."}]}"#]);
     machine.use_server(&served.url());
     let mut child = machine.start(&mut machine.command(&["run", "talk"]));
     wait_for_words(&machine, "Half a");
@@ -221,14 +240,18 @@ fn ctrl_c_stops_the_stream() {
 #[test]
 fn two_processes_cannot_write_one_session() {
     let machine = Machine::with(&[]);
-    let hang = machine.scenario(&[r#"{"answer":[{"text":"Hello."}]}"#, r#"{"answer":[{"text":"Busy"},{"hang":true}]}"#]);
+    let hang =
+        machine.scenario(&[r#"{"answer":[{"text":"Hello."}]}"#, r#"{"answer":[{"text":"Busy"},{"hang":true}]}"#]);
     machine.haft(&["run", "a", "--model", &hang]).ok();
     let mut child = machine.start(&mut machine.command(&["run", "b", "--continue", "--model", &hang]));
     wait_for_words(&machine, "Busy");
     let before = machine.newest_session();
     let second = machine.haft(&["run", "c", "--continue", "--model", &hang]).ends(1);
     second.says(&["session ses_", &child.id().to_string()]);
-    assert_eq!(machine.newest_session()["messages"].as_array().unwrap().len(), before["messages"].as_array().unwrap().len());
+    assert_eq!(
+        machine.newest_session()["messages"].as_array().unwrap().len(),
+        before["messages"].as_array().unwrap().len()
+    );
     child.kill().unwrap();
     child.wait().unwrap();
 }

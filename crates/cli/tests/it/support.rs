@@ -213,9 +213,9 @@ impl Served {
 
     /// Answers everything with these bytes.
     pub(crate) fn canned(status: u16, content_type: &'static str, body: &'static str) -> Self {
-        Self::on(async move {
-            haft_bench::model_server::ModelServer::canned(status, content_type, body).await.unwrap()
-        })
+        Self::on(
+            async move { haft_bench::model_server::ModelServer::canned(status, content_type, body).await.unwrap() },
+        )
     }
 
     fn on(start: impl Future<Output = haft_bench::model_server::ModelServer>) -> Self {

@@ -14,7 +14,10 @@ fn the_tools_are_listed_and_described() {
     assert_eq!(json[2]["name"], "read");
     let shown = machine.haft(&["tool", "show", "READ"]).ok();
     assert!(shown.out.starts_with("read\n") && shown.out.contains("\"filePath\""), "{}", shown.out);
-    machine.haft(&["tool", "show", "reed"]).ends(2).says(&["there is no tool called \"reed\"", "bash, edit, read, write"]);
+    machine
+        .haft(&["tool", "show", "reed"])
+        .ends(2)
+        .says(&["there is no tool called \"reed\"", "bash, edit, read, write"]);
 }
 
 #[test]
@@ -91,7 +94,15 @@ fn lines_are_answered_in_order_and_a_bad_one_by_itself() {
     let kinds: Vec<&Value> = lines.iter().map(|line| &line["error"]["kind"]).collect();
     assert_eq!(
         kinds,
-        [&Value::Null, &json!("bad_input"), &Value::Null, &Value::Null, &json!("denied"), &json!("bad_input"), &json!("failed")]
+        [
+            &Value::Null,
+            &json!("bad_input"),
+            &Value::Null,
+            &Value::Null,
+            &json!("denied"),
+            &json!("bad_input"),
+            &json!("failed")
+        ]
     );
     assert!(lines[3]["output"].as_str().unwrap().contains("1: two"));
     for line in &lines {

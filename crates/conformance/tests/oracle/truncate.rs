@@ -2,8 +2,8 @@
 
 use anyhow::{Context, bail, ensure};
 use haft_project::{Files, Processes};
+use haft_tool::fake::FakeHost;
 use haft_tool::truncate::{Cut, Limits, Unit, head, preview, tail};
-use haft_tool::workbench::Workbench;
 use haft_tool::{Output, ToolError};
 use haft_toolbox::{World, builtin};
 use serde::Deserialize;
@@ -136,7 +136,7 @@ fn read(runtime: &Runtime, text: &str, case: &Value) -> anyhow::Result<()> {
     }
     let files = Files::new(folder.path().to_owned(), None);
     let world = World { files, processes: Processes::new("/bin/sh".into(), Vec::new()) };
-    let bench = Workbench::allowing_all(folder.path());
+    let bench = FakeHost::allowing_all(folder.path());
     let result = runtime.block_on(builtin(&world).run("read", input, &bench.call()));
     let expected = &case["expected"];
     match result {

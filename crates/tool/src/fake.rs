@@ -1,6 +1,6 @@
-//! A place to run one tool by itself: rules of your own, and a record of what it asked and showed.
+//! A host for tests of tools: rules of your own, and a record of all that was asked and shown.
 //!
-//! Tests use it, and so can a program that wants the tools without the agent.
+//! The record is not bounded; a program that runs tools for long brings its own [`Host`].
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +16,8 @@ use crate::{Call, CallId, Host};
 
 /// A host for calls that belong to no session. Nobody is there to answer: what the rules leave open is denied.
 #[derive(Clone)]
-pub struct Workbench {
-    /// Stops every call made here.
+pub struct FakeHost {
+    /// Stops every call made for it.
     pub cancel: CancellationToken,
     clock: Clock,
     inner: Arc<Inner>,
@@ -33,8 +33,8 @@ struct Inner {
     shown: watch::Sender<Vec<(String, Object)>>,
 }
 
-impl Workbench {
-    /// A bench under `rules`; long outputs go to the existing folder `outputs`.
+impl FakeHost {
+    /// A host under `rules`; long outputs go to the existing folder `outputs`.
     pub fn new(outputs: &Path, rules: Vec<Rule>) -> Self {
         let clock = Clock::system();
         let session: SessionId = clock.mint();
@@ -50,7 +50,7 @@ impl Workbench {
         Self { cancel: CancellationToken::new(), clock, inner: Arc::new(inner) }
     }
 
-    /// A bench where everything is allowed.
+    /// A host where everything is allowed.
     pub fn allowing_all(outputs: &Path) -> Self {
         Self::new(outputs, vec![Rule::new("*", "*", Action::Allow)])
     }

@@ -1,0 +1,200 @@
+//! A session with a scripted model, the built-in tools on a temporary folder, and a person who answers as told.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use expect_test::Expect;
+use futures::stream::BoxStream;
+use haft_llm::{Answer, Chunk, LlmError, Provider, Request, Script, Step};
+use haft_permission::{Action, Answerer, Gate, Rule};
+use haft_project::{Files, Place, Processes};
+use haft_protocol::{Clock, Event, History, Message, ModelRef, Part, PartKind, Reply, ToolState};
+use haft_session::{Limits, Model, NewSession, Prompt, Session, SessionError, Setup, TurnEnd};
+use haft_store::Journal;
+use haft_tool::Registry;
+use haft_toolbox::World;
+use serde_json::{Value, json};
+
+/// What is played, and where.
+pub(crate) struct Scene {
+    pub folder: tempfile::TempDir,
+    pub answers: Vec<Answer>,
+    pub rules: Vec<Rule>,
+    pub replies: Vec<Reply>,
+    pub extra: Vec<Arc<dyn haft_tool::AnyTool>>,
+    pub journal: Journal,
+    /// Every request the model got.
+    pub requests: Arc<Mutex<Vec<Request>>>,
+}
+
+/// A model that keeps what it was asked.
+struct Listening {
+    inner: Script,
+    heard: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Provider for Listening {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
+        self.heard.lock().unwrap().push(request.clone());
+        self.inner.stream(request)
+    }
+}
+
+impl Scene {
+    /// A folder with `files`, where everything is allowed.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("outputs")).unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join("project").join(name), text).unwrap();
+        }
+        Self {
+            folder,
+            answers: Vec::new(),
+            rules: vec![Rule::new("*", "*", Action::Allow)],
+            replies: Vec::new(),
+            extra: Vec::new(),
+            journal: Journal::memory(),
+            requests: Arc::default(),
+        }
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("project")
+    }
+
+    /// The model's next answer.
+    pub(crate) fn model(&mut self, steps: Vec<Step>) -> &mut Self {
+        self.answers.push(Answer::new(steps));
+        self
+    }
+
+    pub(crate) fn rule(&mut self, permission: &str, action: Action) -> &mut Self {
+        self.rules.push(Rule::new(permission, "*", action));
+        self
+    }
+
+    /// What the person says to the next question.
+    pub(crate) fn person(&mut self, reply: Reply) -> &mut Self {
+        self.replies.push(reply);
+        self
+    }
+
+    pub(crate) fn setup(&self) -> Setup {
+        let place = Place::find(&self.project()).unwrap();
+        let clock = Clock::scripted(1_000_000);
+        let teller = self.journal.clone();
+        let answerer = if self.replies.is_empty() { Answerer::Nobody } else { Answerer::Person };
+        let gate = Gate::new(clock.clone(), answerer, move |event| teller.announce(event));
+        let files = Files::new(place.directory.clone(), None);
+        let world = World { files, processes: Processes::new("/bin/sh".into(), Vec::new()) };
+        let builtin: Registry = haft_toolbox::builtin(&world);
+        let registry = self.extra.iter().cloned().fold(builtin, Registry::with_any);
+        let inner = Script::new("the scene", self.answers.clone());
+        Setup {
+            journal: self.journal.clone(),
+            clock,
+            gate,
+            registry,
+            rules: self.rules.clone(),
+            agent: haft_session::build(),
+            place,
+            outputs: self.folder.path().join("outputs"),
+            model: Model {
+                reference: ModelRef { provider_id: "script".to_owned(), model_id: "scene".to_owned() },
+                api_id: "scene".to_owned(),
+                provider: Arc::new(Listening { inner, heard: Arc::clone(&self.requests) }),
+                limits: Limits::default(),
+                cost: None,
+                extra: serde_json::Map::new(),
+            },
+        }
+    }
+
+    /// Makes the session and a person who answers its questions in order.
+    pub(crate) async fn session(&self) -> Session {
+        let setup = self.setup();
+        let (mut events, gate) = (self.journal.subscribe(), setup.gate.clone());
+        let mut replies = self.replies.clone().into_iter();
+        let session = Session::create(setup, NewSession::default()).await.unwrap();
+        tokio::spawn(async move {
+            while let Ok(event) = events.recv().await {
+                if let Event::PermissionAsked(ask) = event
+                    && let Some(reply) = replies.next()
+                {
+                    // Another answer may have settled it meanwhile.
+                    let _ = gate.reply(&ask.id, reply);
+                }
+            }
+        });
+        session
+    }
+
+    /// Plays one prompt and compares what then is stored, in words.
+    pub(crate) async fn check(&self, want: Expect) {
+        let session = self.session().await;
+        let end = session.prompt(Prompt::text("go")).await;
+        self.compare(&session, end, want).await;
+    }
+
+    pub(crate) async fn compare(&self, session: &Session, end: Result<TurnEnd, SessionError>, want: Expect) {
+        let history = self.journal.history(session.id()).await.unwrap();
+        let end = match end {
+            Ok(end) => format!("{end:?}"),
+            Err(error) => format!("error: {error}"),
+        };
+        let got = format!("{}end: {end}\n", transcript(&history));
+        want.assert_eq(&got.replace(&self.project().display().to_string(), "PROJECT"));
+    }
+}
+
+pub(crate) fn call(tool: &str, arguments: Value) -> Step {
+    Step::call(tool, &arguments)
+}
+
+pub(crate) fn says(text: &str) -> Step {
+    Step::text(text)
+}
+
+pub(crate) fn edit(from: &str, to: &str) -> Step {
+    call("edit", json!({ "filePath": "a.rs", "oldString": from, "newString": to }))
+}
+
+/// A history in words, a line for each part.
+pub(crate) fn transcript(history: &History) -> String {
+    let mut text = String::new();
+    for turned in history.messages() {
+        let who = match &turned.info {
+            Message::User(_) => "user".to_owned(),
+            Message::Assistant(answer) => {
+                let error = answer.error.as_ref().map(|error| format!(" error: {}", error.name));
+                let finish = answer.finish.as_deref().unwrap_or("unfinished");
+                let open = if answer.time.completed.is_none() { " OPEN" } else { "" };
+                format!("model [{finish}{}{open}]", error.unwrap_or_default())
+            }
+        };
+        text.push_str(&format!("{who}\n"));
+        for line in turned.parts.iter().filter_map(line) {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    text
+}
+
+fn line(part: &Part) -> Option<String> {
+    let open = if part.is_open() { " OPEN" } else { "" };
+    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    Some(match &part.kind {
+        PartKind::Text { text, .. } => format!("text: {text}{open}"),
+        PartKind::Reasoning { text, .. } => format!("thinks: {text}{open}"),
+        PartKind::Tool { tool, state, .. } => match state {
+            ToolState::Completed { title, .. } => format!("{tool}: {title}"),
+            ToolState::Error { error, .. } => format!("{tool} failed: {}", first(error)),
+            ToolState::Pending { .. } | ToolState::Running { .. } => format!("{tool}{open}"),
+        },
+        PartKind::File { filename, .. } => format!("file: {}", filename.clone().unwrap_or_default()),
+        PartKind::Vendor { .. } => "vendor item".to_owned(),
+        PartKind::StepStart {} | PartKind::StepFinish { .. } => return None,
+    })
+}
