@@ -67,7 +67,10 @@ fn question(ask: &Ask, paint: Paint) -> String {
                 text.push_str(&format!("  in {}\n", clean(&ask.patterns.join(", "))));
             }
         }
-        (None, None) => text.push_str(&format!("  {}\n", clean(&ask.patterns.join(", ")))),
+        (None, None) => {
+            let patterns = ask.patterns.join(", ");
+            text.push_str(&format!("  {}\n", clean(shown("filepath").unwrap_or(&patterns))));
+        }
     }
     let always = match ask.always.as_slice() {
         [] => String::new(),

@@ -116,10 +116,10 @@ impl Screen {
         let Ok(history) = stored else { return };
         for turned in history.messages() {
             let session_id = session.clone();
-            render.show(&Event::MessageUpdated { session_id, info: Box::new(turned.info.clone()) });
+            render.show_stored(&Event::MessageUpdated { session_id, info: Box::new(turned.info.clone()) });
             for part in &turned.parts {
                 let (session_id, part) = (session.clone(), Box::new(part.clone()));
-                render.show(&Event::PartUpdated { session_id, part, time: self.clock.now_ms() });
+                render.show_stored(&Event::PartUpdated { session_id, part, time: self.clock.now_ms() });
             }
         }
         // Questions are not stored; those that wait were asked before.

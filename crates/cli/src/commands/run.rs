@@ -16,6 +16,8 @@ use crate::watch::{Watch, interrupted};
 use crate::wire::{Ground, journal};
 use crate::{ask, models, render};
 
+/// How long standard input may keep silent before the user is told what is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Most bytes of standard input that become part of a prompt.
 const MAX_STDIN: u64 = 4 * 1024 * 1024;
 
@@ -127,13 +129,11 @@ async fn message(words: &[String]) -> Result<String> {
         let mut piped = Vec::new();
         stdin.lock().take(MAX_STDIN + 1).read_to_end(&mut piped).map(|_| piped)
     }));
-    let piped = loop {
-        tokio::select! {
-            piped = &mut reading => break piped,
-            () = tokio::time::sleep(Duration::from_secs(2)) => {
-                render::complain("waiting for the end of standard input (close it, or redirect it from /dev/null) …");
-                break (&mut reading).await;
-            }
+    let piped = match tokio::time::timeout(PATIENCE, &mut reading).await {
+        Ok(piped) => piped,
+        Err(_) => {
+            render::complain("waiting for the end of standard input (close it, or redirect it from /dev/null) …");
+            reading.await
         }
     };
     let piped = piped.context("reading standard input crashed")?.context("cannot read standard input")?;

@@ -19,13 +19,15 @@ pub(crate) struct Shown<O, E> {
     paint: Paint,
     started: Instant,
     answers: HashSet<MessageId>,
-    /// Words that grow on the screen.
+    /// Words that grow on the screen; gone when they ended.
     grown: HashMap<PartId, Grown>,
     printed: HashSet<PartId>,
     /// Words of the latest answer that were not shown yet, where stdout is no terminal.
     held: String,
     /// Whether the cursor stands in the middle of a line.
     midway: bool,
+    /// Whether what is shown comes from the store.
+    stored: bool,
     /// What the whole session had used before this run, to tell this run's share.
     before: Option<(Tokens, f64)>,
     session: Option<Box<Session>>,
@@ -36,6 +38,9 @@ struct Grown {
     printed: usize,
     text: String,
     thinking: bool,
+    /// Taken from the store while they grew: which of their deltas are in that is not known, so none counts any more,
+    /// and what is missing is shown when they end.
+    stored: bool,
 }
 
 impl<O: Write + Send, E: Write + Send> Shown<O, E> {
@@ -53,6 +58,7 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
             printed: HashSet::new(),
             held: String::new(),
             midway: false,
+            stored: false,
             before: None,
             session: None,
         }
@@ -153,8 +159,12 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
             }
             return;
         }
+        if self.printed.contains(&part.id) {
+            return;
+        }
         let grown = self.grown.entry(part.id.clone()).or_default();
         grown.thinking = thinking;
+        grown.stored |= self.stored;
         if grown.text.len() < text.len() {
             text.clone_into(&mut grown.text);
         }
@@ -203,6 +213,12 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
 }
 
 impl<O: Write + Send, E: Write + Send> Render for Shown<O, E> {
+    fn show_stored(&mut self, event: &Event) {
+        self.stored = true;
+        self.show(event);
+        self.stored = false;
+    }
+
     fn show(&mut self, event: &Event) {
         match event {
             Event::SessionCreated { info, .. } | Event::SessionUpdated { info, .. } => {
@@ -215,7 +231,7 @@ impl<O: Write + Send, E: Write + Send> Render for Shown<O, E> {
             }
             Event::PartUpdated { part, .. } => self.part(part),
             Event::PartDelta { part_id, delta, .. } => {
-                if let Some(grown) = self.grown.get_mut(part_id) {
+                if let Some(grown) = self.grown.get_mut(part_id).filter(|grown| !grown.stored) {
                     grown.text.push_str(delta);
                     grown.printed = grown.text.len();
                     let thinking = grown.thinking;
@@ -227,6 +243,163 @@ impl<O: Write + Send, E: Write + Send> Render for Shown<O, E> {
             | Event::PartRemoved { .. }
             | Event::PermissionAsked(_)
             | Event::PermissionReplied { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use haft_protocol::{Assistant, Clock, History, MessageTime, Object, Paths, Span, ToolSpan, ToolState};
+
+    /// The events of two answers: one with a call, and the final one.
+    fn story() -> (SessionId, Vec<Event>) {
+        let clock = Clock::scripted(1);
+        let session: SessionId = clock.mint();
+        let mut events = Vec::new();
+        let answer = |events: &mut Vec<Event>| -> MessageId {
+            let id: MessageId = clock.mint();
+            let info = Message::Assistant(Assistant {
+                id: id.clone(),
+                session_id: session.clone(),
+                parent_id: clock.mint(),
+                time: MessageTime::default(),
+                model_id: String::new(),
+                provider_id: String::new(),
+                mode: String::new(),
+                agent: String::new(),
+                path: Paths { cwd: String::new(), root: String::new() },
+                cost: 0.0,
+                tokens: Tokens::default(),
+                finish: None,
+                error: None,
+            });
+            events.push(Event::MessageUpdated { session_id: session.clone(), info: Box::new(info) });
+            id
+        };
+        let part = |message: &MessageId, id: &PartId, kind: PartKind| Event::PartUpdated {
+            session_id: session.clone(),
+            part: Box::new(Part { id: id.clone(), session_id: session.clone(), message_id: message.clone(), kind }),
+            time: 1,
+        };
+        let text = |text: &str, end: Option<u64>| PartKind::Text {
+            text: text.to_owned(),
+            synthetic: false,
+            time: Some(Span { start: 1, end }),
+            metadata: None,
+        };
+        let delta = |message: &MessageId, id: &PartId, delta: &str| Event::PartDelta {
+            session_id: session.clone(),
+            message_id: message.clone(),
+            part_id: id.clone(),
+            field: "text".to_owned(),
+            delta: delta.to_owned(),
+        };
+        let (first, words, tool): (_, PartId, PartId) = (answer(&mut events), clock.mint(), clock.mint());
+        events.push(part(&first, &clock.mint(), PartKind::StepStart {}));
+        events.push(part(&first, &words, text("", None)));
+        events.extend(["Let me ", "look."].map(|words_| delta(&first, &words, words_)));
+        events.push(part(&first, &words, text("Let me look.", Some(2))));
+        let state = ToolState::Completed {
+            input: serde_json::json!({}),
+            output: String::new(),
+            title: "a.rs".to_owned(),
+            metadata: Object::new(),
+            time: ToolSpan::default(),
+            attachments: Vec::new(),
+        };
+        let call = PartKind::Tool { call_id: "c".to_owned(), tool: "read".to_owned(), state, metadata: None };
+        events.push(part(&first, &tool, call));
+        let (second, last): (_, PartId) = (answer(&mut events), clock.mint());
+        events.push(part(&second, &clock.mint(), PartKind::StepStart {}));
+        events.push(part(&second, &last, text("", None)));
+        events.push(delta(&second, &last, "All is well.\n"));
+        events.push(part(&second, &last, text("All is well.\n", Some(3))));
+        (session, events)
+    }
+
+    /// Shows `events`; prints what came out where, without the time it took.
+    #[track_caller]
+    fn check(terminal: bool, session: &SessionId, events: &[Event], want: Expect) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut shown = Shown::new(&mut out, &mut err, terminal, false, Paint::new(false));
+        shown.head("build", "v/m");
+        events.iter().for_each(|event| shown.show(event));
+        shown.end(session, false).unwrap();
+        let (out, err) = (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap());
+        let timeless = |text: &str| -> String {
+            text.lines()
+                .filter(|line| !line.is_empty() && !line.ends_with(" s"))
+                .map(|line| format!("  {line}\n"))
+                .collect()
+        };
+        want.assert_eq(&format!("stdout\n{}stderr\n{}", timeless(&out), timeless(&err)));
+    }
+
+    #[test]
+    fn a_terminal_gets_everything_as_it_comes() {
+        let (session, events) = story();
+        check(
+            true,
+            &session,
+            &events,
+            expect![[r#"
+                stdout
+                  > build · v/m
+                  Let me look.
+                  → Read a.rs
+                  All is well.
+                stderr
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_pipe_gets_the_final_answer_alone() {
+        let (session, events) = story();
+        check(
+            false,
+            &session,
+            &events,
+            expect![[r#"
+                stdout
+                  All is well.
+                stderr
+                  > build · v/m
+                  Let me look.
+                  → Read a.rs
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_seen_twice_is_shown_once() {
+        let (session, events) = story();
+        // A listener that stopped after `seen` events reads the store as it is after `stored` of them, and then still
+        // gets those it missed.
+        for (seen, stored) in [(0, 3), (3, 4), (3, 5), (4, 5), (4, 6), (5, 9), (2, 11), (9, 11), (0, events.len())] {
+            let mut history = History::default();
+            events[..stored].iter().for_each(|event| history.apply(event));
+            for terminal in [true, false] {
+                let (mut out, mut err) = (Vec::new(), Vec::new());
+                let mut shown = Shown::new(&mut out, &mut err, terminal, false, Paint::new(false));
+                events[..seen].iter().for_each(|event| shown.show(event));
+                for turned in history.messages() {
+                    let (session_id, info) = (session.clone(), Box::new(turned.info.clone()));
+                    shown.show_stored(&Event::MessageUpdated { session_id, info });
+                    for part in &turned.parts {
+                        let (session_id, part) = (session.clone(), Box::new(part.clone()));
+                        shown.show_stored(&Event::PartUpdated { session_id, part, time: 1 });
+                    }
+                }
+                events[seen..].iter().for_each(|event| shown.show(event));
+                shown.end(&session, false).unwrap();
+                let all = String::from_utf8([err, out].concat()).unwrap();
+                for words in ["Let me look.", "→ Read a.rs", "All is well."] {
+                    assert_eq!(all.matches(words).count(), 1, "{words:?} after {seen}, {stored} in: {all}");
+                }
+            }
         }
     }
 }

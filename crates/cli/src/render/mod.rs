@@ -18,8 +18,14 @@ use haft_protocol::Event;
 
 /// Somebody who shows events as they come.
 pub(crate) trait Render: Send {
-    /// Shows `event`. Seeing an event twice shows nothing twice, so a listener that fell behind may start over.
+    /// Shows `event`, unless it was shown before.
     fn show(&mut self, event: &Event);
+
+    /// Shows an event made from what is stored, for a listener that fell behind. What it missed may still come as
+    /// events afterwards, and is then not shown again.
+    fn show_stored(&mut self, event: &Event) {
+        self.show(event);
+    }
 }
 
 /// Prints a line to stderr. Nobody there to read it is no error.

@@ -125,3 +125,100 @@ fn shortened(line: &str) -> String {
         None => line.into_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use haft_protocol::ToolSpan;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(tool: &str, state: &ToolState, want: Expect) {
+        want.assert_eq(&lines(tool, state, Paint::new(false)).join("\n"));
+    }
+
+    fn completed(input: Value, title: &str, output: &str, metadata: Value) -> ToolState {
+        ToolState::Completed {
+            input,
+            output: output.to_owned(),
+            title: title.to_owned(),
+            metadata: metadata.as_object().unwrap().clone(),
+            time: ToolSpan::default(),
+            attachments: Vec::new(),
+        }
+    }
+
+    fn failed(input: Value, error: &str) -> ToolState {
+        ToolState::Error { input, error: error.to_owned(), metadata: None, time: ToolSpan::default() }
+    }
+
+    #[test]
+    fn each_tool_has_its_line() {
+        let part = json!({"display": {"lineStart": 5, "lineEnd": 9, "totalLines": 40}});
+        check("read", &completed(json!({}), "a.rs", "", part), expect!["→ Read a.rs (5-9 of 40 lines)"]);
+        let whole = json!({"display": {"lineStart": 1, "lineEnd": 9, "totalLines": 9}});
+        check("read", &completed(json!({}), "a.rs", "", whole), expect!["→ Read a.rs (9 lines)"]);
+        check("write", &completed(json!({}), "b.rs", "", json!({})), expect!["← Write b.rs"]);
+        let edit = json!({"filediff": {"additions": 1, "deletions": 1}, "diff": "--- a\n+++ a\n@@ -1,1 +1,1 @@\n-one\n+two\n"});
+        check(
+            "edit",
+            &completed(json!({}), "a.rs", "", edit),
+            expect![[r#"
+            ← Edit a.rs +1 -1
+              @@ -1,1 +1,1 @@
+              -one
+              +two"#]],
+        );
+        let shell = json!({"output": "one\ntwo\n", "exit": 3});
+        check(
+            "bash",
+            &completed(json!({"command": "ls\npwd"}), "List", "", shell),
+            expect![[r#"
+            $ ls ⏎ pwd
+              one
+              two
+              exit code 3"#]],
+        );
+        check(
+            "invalid",
+            &completed(json!({}), "Invalid call", "This call was not run: no.", json!({})),
+            expect!["✗ Invalid call: This call was not run: no."],
+        );
+        check("my_tool", &completed(json!({"a": 1}), "", "", json!({})), expect![[r#"⚙ my_tool {"a":1}"#]]);
+        check(
+            "edit",
+            &failed(json!({"filePath": "a.rs"}), "a.rs does not\ncontain it"),
+            expect![[r#"
+            ✗ edit a.rs failed
+              a.rs does not
+              contain it"#]],
+        );
+    }
+
+    #[test]
+    fn long_things_are_cut() {
+        let output: String = (0..30).map(|n| format!("{n}\n")).collect();
+        let shell = completed(json!({"command": "x".repeat(500)}), "", "", json!({"output": output, "exit": 0}));
+        let shown = lines("bash", &shell, Paint::new(false));
+        assert_eq!(shown.len(), 1 + OUTPUT_LINES + 1);
+        assert_eq!(shown[0].chars().count(), WIDTH + 1);
+        assert_eq!(shown.last().unwrap(), "  … 20 more lines");
+    }
+
+    #[test]
+    fn nothing_of_a_tool_drives_the_terminal() {
+        let hostile = "\u{1b}[2Jx\u{1b}]0;t\u{7}";
+        let diff = json!({"diff": format!("@@ -1 +1 @@\n+{hostile}\n")});
+        let states = [
+            ("bash", completed(json!({"command": hostile}), hostile, hostile, json!({"output": hostile, "exit": 1}))),
+            ("edit", completed(json!({}), hostile, hostile, diff)),
+            ("read", failed(json!({"filePath": hostile}), hostile)),
+            (hostile, completed(json!({"a": hostile}), "", hostile, json!({}))),
+        ];
+        for (tool, state) in &states {
+            let shown = lines(tool, state, Paint::new(false)).join("\n");
+            assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
+        }
+    }
+}
