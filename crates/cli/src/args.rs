@@ -216,5 +216,8 @@ pub(crate) enum Session {
         /// As one JSON object: {"info", "messages": [{"info", "parts"}]}
         #[arg(long)]
         json: bool,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
     },
 }

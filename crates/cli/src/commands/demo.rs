@@ -48,11 +48,10 @@ pub(crate) async fn run(args: Demo) -> Result<Exit> {
     }
     let program = program();
     render::say(&format!(
-        "\nLook at the result:       cd {at} && sh test.sh\n\
-         and, there, at what was\n\
-         said and done:            HAFT_DB={} {program} session show\n\
-         With a model of your own: OPENAI_API_KEY=… {program} run --model openai/MODEL \"…\" in a project of yours,\n\
-         or any OpenAI-compatible server, named in opencode.json (see the README).",
+        "\nLook at the result:     cd {at} && sh test.sh\n\
+         The session is stored:  HAFT_DB={} {program} session show --dir {at}\n\
+         Next, your own project: OPENAI_API_KEY=… {program} run --model openai/MODEL \"…\"\n\
+         Any other OpenAI-compatible server goes into opencode.json (see the README).",
         root.join("haft.db").display(),
     ))?;
     Ok(Exit::Done)

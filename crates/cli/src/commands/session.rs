@@ -19,8 +19,8 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
             let sessions = journal(&ground.folders).await?.sessions(&filter).await?;
             list(&sessions, all, json)
         }
-        Session::Show { id, json } => {
-            let ground = Ground::at(None)?;
+        Session::Show { id, json, dir } => {
+            let ground = Ground::at(dir.as_deref())?;
             let journal = journal(&ground.folders).await?;
             let record = find(id.as_deref(), &ground, &journal).await?;
             let history = journal.history(&record.id).await?;
