@@ -13,14 +13,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     name = "haft",
     version,
     max_term_width = 100,
-    arg_required_else_help = true,
-    subcommand_required = true,
     after_help = "Start here: `haft demo` shows the whole loop on a scratch project, without a key or a network."
 )]
 pub(crate) struct Cli {
-    /// What to do.
+    /// What to do; help if left out.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 
     /// Write the log to stderr as well, with everything in it.
     #[arg(long, global = true, hide_short_help = true)]

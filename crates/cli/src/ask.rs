@@ -1,6 +1,6 @@
 //! Asking the person at the terminal for leave.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 
 use haft_permission::Gate;
 use haft_protocol::{Ask, Reply};
@@ -9,6 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::render::{Paint, clean, diff_lines};
 
+/// Longest answer, in bytes; a terminal gives no longer lines.
+const MAX_LINE: usize = 4096;
+
 /// Whether somebody is there to ask: both the keyboard and the screen are a terminal's.
 pub(crate) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -16,13 +19,16 @@ pub(crate) fn somebody_is_there() -> bool {
 
 /// Shows `ask`, waits for a line and passes the answer on. Gives up when `stop` fires.
 pub(crate) async fn answer(ask: &Ask, gate: &Gate, stop: &CancellationToken) {
+    // An answer to another question may have settled this one.
+    if !gate.is_waiting(&ask.id) {
+        return;
+    }
     let shown = question(ask, Paint::new(true));
     let read = tokio::task::spawn_blocking(move || {
         let mut screen = std::io::stderr().lock();
         write!(screen, "{shown}").and_then(|()| screen.flush())?;
         drop(screen);
-        let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line).map(|read| (read > 0).then_some(line))
+        read_line()
     });
     let line = tokio::select! {
         line = read => line.ok().and_then(Result::ok).flatten(),
@@ -30,6 +36,18 @@ pub(crate) async fn answer(ask: &Ask, gate: &Gate, stop: &CancellationToken) {
     };
     // An ask that was taken back meanwhile needs no answer.
     let _ = gate.reply(&ask.id, understood(line.as_deref(), !ask.always.is_empty()));
+}
+
+/// Reads a line that was typed after the question was there to read; `None` where the terminal is gone.
+fn read_line() -> std::io::Result<Option<String>> {
+    let stdin = std::io::stdin();
+    // What was typed or pasted before cannot be meant for this question. Where nothing can be flushed, nothing waits.
+    let _ = rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush);
+    let mut line = vec![0; MAX_LINE];
+    // Not through the standard buffer, which would keep the rest of a paste for the next question.
+    let read = rustix::io::read(&stdin, &mut line)?;
+    line.truncate(read);
+    Ok((read > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
 /// What a line means. Whatever is not clearly a yes is a no.

@@ -31,15 +31,9 @@ pub(crate) fn start(folder: &Path, print: bool) {
     drop(started);
 }
 
-/// A bare level means haft's own crates.
+/// A bare level means haft's own crates, whose targets all begin with the name.
 fn own(level: &str) -> String {
-    if level.contains(['=', ',']) {
-        return level.to_owned();
-    }
-    ["cli", "config", "llm", "net", "permission", "project", "session", "store", "tool", "toolbox"]
-        .map(|name| format!("haft_{name}={level}"))
-        .join(",")
-        + &format!(",haft={level}")
+    if level.contains(['=', ',']) { level.to_owned() } else { format!("haft={level}") }
 }
 
 fn open(folder: &Path) -> Option<File> {

@@ -9,12 +9,14 @@ mod models;
 mod outputs;
 mod render;
 mod report;
+mod signals;
+mod stdin;
 mod watch;
 mod wire;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Command};
 use crate::report::Exit;
@@ -25,12 +27,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Ends the process itself for --help, --version and what cannot be parsed (exit code 2).
     let cli = Cli::parse();
+    let Some(command) = cli.command else {
+        return match Cli::command().print_long_help() {
+            Ok(()) => Exit::Done.into(),
+            Err(_) => Exit::Failed.into(),
+        };
+    };
     if let Ok(folders) = folders::Folders::find() {
         log::start(&folders.state.join("log"), cli.print_logs);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
-        let result = runtime.block_on(run(cli.command));
+        let result = runtime.block_on(run(command));
         // A thread that waits for a line from the terminal would hold the exit up for ever.
         runtime.shutdown_background();
         result

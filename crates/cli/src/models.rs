@@ -28,7 +28,7 @@ const CHAT_DRIVERS: [&str; 2] = ["@ai-sdk/openai-compatible", "@ai-sdk/openai"];
 /// # Errors
 ///
 /// When there is none, or it cannot be reached the way it is configured.
-pub(crate) fn choose(named: Option<&str>, config: &Config, record: Option<&Path>) -> Result<Model> {
+pub(crate) fn choose(named: Option<&str>, config: &Config) -> Result<Model> {
     let named = match named.or(config.model.as_deref()) {
         Some(named) => named.to_owned(),
         None => only(config).ok_or_else(|| Usage(NO_MODEL.to_owned()))?,
@@ -37,18 +37,23 @@ pub(crate) fn choose(named: Option<&str>, config: &Config, record: Option<&Path>
         named.split_once('/').filter(|(vendor, id)| !vendor.is_empty() && !id.is_empty()).ok_or_else(|| {
             Usage(format!("--model wants VENDOR/MODEL, such as openai/gpt-5.1 or script/FILE, not {named:?}"))
         })?;
-    let mut model = match vendor {
-        "script" => played(vendor, id, Arc::new(Script::open(Path::new(id))?)),
-        "replay" => played(vendor, id, Arc::new(Replay::open(Path::new(id))?)),
-        _ => configured(vendor, id, config)?,
-    };
-    if let Some(path) = record {
-        model.provider = Arc::new(
-            Recorder::create(path, &named, model.provider)
-                .with_context(|| format!("cannot record into {}", path.display()))?,
-        );
+    match vendor {
+        "script" => Ok(played(vendor, id, Arc::new(Script::open(Path::new(id))?))),
+        "replay" => Ok(played(vendor, id, Arc::new(Replay::open(Path::new(id))?))),
+        _ => configured(vendor, id, config),
     }
-    Ok(model)
+}
+
+/// The same model, with all it says recorded into the new file at `path`.
+///
+/// # Errors
+///
+/// When the file cannot be made, or is there already.
+pub(crate) fn recorded(model: Model, path: &Path) -> Result<Model> {
+    let name = format!("{}/{}", model.reference.provider_id, model.reference.model_id);
+    let recorder = Recorder::create(path, &name, model.provider)
+        .with_context(|| format!("cannot record into {}; name a new file", path.display()))?;
+    Ok(Model { provider: Arc::new(recorder), ..model })
 }
 
 /// The only model that is configured, if it is the only one.

@@ -7,7 +7,6 @@ use haft_permission::Gate;
 use haft_protocol::{Clock, Event, Session, SessionId};
 use haft_session::Setup;
 use haft_store::Journal;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +34,8 @@ pub(crate) struct Screen {
     clock: Clock,
     agent: String,
     model: String,
+    /// When this run began, in Unix milliseconds: what is older was shown by others.
+    began: u64,
 }
 
 impl Watch {
@@ -49,6 +50,7 @@ impl Watch {
             clock: setup.clock.clone(),
             agent: setup.agent.name.clone(),
             model: format!("{}/{}", model.provider_id, model.model_id),
+            began: setup.clock.now_ms(),
         }
     }
 }
@@ -69,11 +71,11 @@ impl Screen {
             Format::Json => {
                 let mut json = Json::new(stdout(), self.clock.clone(), self.watch.thinking);
                 self.pump(&session, &mut json, &over, &stopped).await;
-                Ok(())
+                json.end().context("cannot write to standard output")
             }
             Format::Default => {
                 let terminal = stdout().is_terminal();
-                let paint = Paint::new(if terminal { true } else { stderr().is_terminal() });
+                let paint = Paint::new(terminal || stderr().is_terminal());
                 let mut shown = Shown::new(stdout(), stderr(), terminal, self.watch.thinking, paint);
                 shown.head(&self.agent, &self.model);
                 if let Some(before) = &self.watch.before {
@@ -104,17 +106,18 @@ impl Screen {
                 }
                 Ok(event) if event.session_id() == session => render.show(&event),
                 Ok(_) => {}
-                Err(RecvError::Lagged(_)) => self.catch_up(session, render).await,
+                Err(RecvError::Lagged(_)) => self.catch_up(session, render, stopped).await,
                 Err(RecvError::Closed) => return,
             }
         }
     }
 
     /// Shows what was missed while the screen was slower than the model: the store has it all.
-    async fn catch_up(&self, session: &SessionId, render: &mut dyn Render) {
+    async fn catch_up(&self, session: &SessionId, render: &mut dyn Render, stopped: &CancellationToken) {
         let stored = self.journal.history(session).await;
         let Ok(history) = stored else { return };
-        for turned in history.messages() {
+        let new = history.messages().iter().filter(|turned| turned.info.created() >= self.began);
+        for turned in new {
             let session_id = session.clone();
             render.show_stored(&Event::MessageUpdated { session_id, info: Box::new(turned.info.clone()) });
             for part in &turned.parts {
@@ -123,26 +126,8 @@ impl Screen {
             }
         }
         // Questions are not stored; those that wait were asked before.
-        for ask in self.gate.waiting() {
-            ask::answer(&ask, &self.gate, &CancellationToken::new()).await;
+        for ask in self.gate.waiting().iter().filter(|ask| ask.session_id == *session) {
+            ask::answer(ask, &self.gate, stopped).await;
         }
     }
-}
-
-/// Completes when the user or the system wants the program to stop: Ctrl-C, a closed terminal, a polite kill.
-///
-/// # Errors
-///
-/// When the signals cannot be listened to.
-pub(crate) fn interrupted() -> Result<impl Future<Output = ()>> {
-    let listen = |kind| signal(kind).context("cannot listen to signals");
-    let (mut ctrl_c, mut term, mut hangup) =
-        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?, listen(SignalKind::hangup())?);
-    Ok(async move {
-        tokio::select! {
-            _ = ctrl_c.recv() => {}
-            _ = term.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
 }

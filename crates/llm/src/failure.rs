@@ -32,7 +32,8 @@ impl Told<'_> {
     /// The error that the caller acts on.
     pub(crate) fn classify(self) -> LlmError {
         let body = hide(self.body, self.secrets);
-        let told = Words::of(&body);
+        // Read from the body as it came: within JSON a key may be spelled with escapes.
+        let told = Words::of(self.body, self.secrets);
         let kind = kind(self.status, self.after, &told);
         let message = told.message.unwrap_or_else(|| match self.status {
             Some(_) if body.trim().is_empty() => "it gave no reason".to_owned(),
@@ -83,12 +84,12 @@ struct Words {
 }
 
 impl Words {
-    fn of(body: &str) -> Self {
+    fn of(body: &str, secrets: &[Secret]) -> Self {
         let Ok(body) = serde_json::from_str::<Value>(body) else { return Self::default() };
         // Some vendors put it into a list.
         let body = body.get(0).unwrap_or(&body);
         let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
-        let mut words = Self { message: message(error).or_else(|| message(body)), ..Self::default() };
+        let mut words = Self { message: message(error, secrets).or_else(|| message(body, secrets)), ..Self::default() };
         for key in ["code", "type", "status"] {
             for place in [error, body] {
                 match place.get(key) {
@@ -109,7 +110,7 @@ impl Words {
     }
 }
 
-fn message(error: &Value) -> Option<String> {
+fn message(error: &Value, secrets: &[Secret]) -> Option<String> {
     let text = match error {
         Value::String(text) => Some(text.as_str()),
         _ => ["message", "detail", "msg", "error"].into_iter().find_map(|key| match &error[key] {
@@ -118,7 +119,7 @@ fn message(error: &Value) -> Option<String> {
             _ => None,
         }),
     };
-    text.filter(|text| !text.trim().is_empty()).map(excerpt)
+    text.filter(|text| !text.trim().is_empty()).map(|text| excerpt(&hide(text, secrets)))
 }
 
 fn kind(status: Option<u16>, after: Option<Duration>, told: &Words) -> Kind {
@@ -227,7 +228,7 @@ mod tests {
     fn check(status: impl Into<Option<u16>>, after: Option<u64>, body: &str, want: &str) {
         let after = after.map(Duration::from_secs);
         let error =
-            Told { provider: "v", model: "m", status: status.into(), after, body, secrets: &[Secret::new("sk-1")] }
+            Told { provider: "v", model: "m", status: status.into(), after, body, secrets: &[Secret::new("sk-1/2")] }
                 .classify();
         assert_eq!(error.to_string(), want, "{body}");
     }
@@ -263,8 +264,15 @@ mod tests {
 
     #[test]
     fn a_key_is_not_repeated() {
-        check(401, None, r#"{"error":"sk-1 is no key"}"#, "v rejected the credentials (status 401): … is no key");
-        check(400, None, "what is sk-1?", "v did not take the request (status 400): what is …?");
+        let rejected = "v rejected the credentials (status 401): … is no key";
+        check(401, None, r#"{"error":"sk-1/2 is no key"}"#, rejected);
+        check(401, None, r#"{"error":"sk-1\/2 is no key"}"#, rejected);
+        check(401, None, r#"{"error":{"message":"\u0073k-1/2 is no key"}}"#, rejected);
+        check(400, None, "what is sk-1/2?", "v did not take the request (status 400): what is …?");
+        let page = "<html><title>sk-1/2</title>";
+        check(502, None, page, "v failed with status 502: a web page (“…”)");
+        let far = format!("{}sk-1/2", "x".repeat(MAX_EXCERPT - 3));
+        check(400, None, &far, &format!("v did not take the request (status 400): {}…", "x".repeat(MAX_EXCERPT - 3)));
     }
 
     #[test]

@@ -134,9 +134,10 @@ impl Endpoint {
         }
         let after = after(response.headers(), SystemTime::now());
         let body = read(response, Vec::new()).await;
+        let hidden = hide(&body, self.secrets());
         // A server in trouble, and a guard in front of it, speak in pages too; elsewhere it is the wrong address.
         let guarded = status.is_server_error() || matches!(status.as_u16(), 401 | 403 | 408 | 429);
-        match page(&body) {
+        match page(&hidden) {
             Some(page) if !guarded => self.page(&page),
             _ => self.told(model, Some(status.as_u16()), after, &body),
         }
@@ -159,14 +160,15 @@ impl Endpoint {
     }
 
     fn not_events(&self, model: &str, body: &str) -> LlmError {
-        if let Some(page) = page(body) {
+        let hidden = hide(body, self.secrets());
+        if let Some(page) = page(&hidden) {
             return self.page(&page);
         }
         let json: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
         if json.get("error").is_some_and(|error| !error.is_null()) {
             return self.told(model, None, None, body);
         }
-        let excerpt = match excerpt(&hide(body, self.secrets())) {
+        let excerpt = match excerpt(&hidden) {
             text if text.is_empty() => "nothing at all".to_owned(),
             text => text,
         };
@@ -260,13 +262,20 @@ impl Events {
 }
 
 fn below(base_url: &str, path: &str) -> Result<Url, String> {
-    let mut url = Url::parse(base_url).map_err(|error| format!("baseURL {base_url:?} is no address: {error}"))?;
+    let named = || format!("baseURL {:?}", bare(base_url));
+    let mut url = Url::parse(base_url).map_err(|error| format!("{} is no address: {error}", named()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(format!("baseURL {base_url:?} does not begin with https:// or http://"));
+        return Err(format!("{} does not begin with https:// or http://", named()));
     }
     let whole = format!("{}/{path}", url.path().trim_end_matches('/'));
     url.set_path(&whole);
     Ok(url)
+}
+
+/// What is no address as messages show it: without what may be a password or a query.
+fn bare(base_url: &str) -> &str {
+    let whole = base_url.split(['?', '#']).next().unwrap_or_default();
+    whole.rsplit('@').next().unwrap_or_default()
 }
 
 fn shown(url: &Url) -> String {
@@ -280,7 +289,9 @@ fn secrets(key: Option<Secret>, url: &Url, headers: &[(String, String)]) -> Vec<
     let mut secrets: Vec<_> = key.into_iter().collect();
     secrets.extend(headers.iter().flat_map(|(_, value)| value.split_whitespace()).map(Secret::new));
     secrets.extend(url.query_pairs().map(|(_, value)| Secret::new(value)));
-    secrets.extend(url.password().map(Secret::new));
+    // As they are sent, too, where that differs.
+    secrets.extend(url.query().into_iter().flat_map(|query| query.split(['&', '='])).map(Secret::new));
+    secrets.extend([Some(url.username()), url.password()].into_iter().flatten().map(Secret::new));
     secrets.retain(|secret| secret.expose().len() >= MIN_SECRET);
     secrets
 }
@@ -349,8 +360,21 @@ mod tests {
         };
         row("api.example/v1", &[], r#"baseURL "api.example/v1" is no address: relative URL without a base"#);
         row("ftp://api.example", &[], r#"baseURL "ftp://api.example" does not begin with https:// or http://"#);
+        row("me:pass@host/v1", &[], r#"baseURL "host/v1" does not begin with https:// or http://"#);
+        row("//me:pass@host?key=k", &[], r#"baseURL "host" is no address: relative URL without a base"#);
         row("https://a.example", &[("a b", "c")], r#""a b" is no header, or its value is none"#);
         row("https://a.example", &[("a", "c\nd")], r#""a" is no header, or its value is none"#);
+    }
+
+    #[test]
+    fn whatever_may_be_a_key_is_a_secret() {
+        let url = Url::parse("https://user-token:pass-word@h/v1?key=query%2Fkey&v=1").unwrap();
+        let headers = [("authorization".to_owned(), "Basic header-key".to_owned())];
+        let found = secrets(Some(Secret::new("the-own-key")), &url, &headers);
+        let mut found: Vec<_> = found.iter().map(Secret::expose).collect();
+        found.sort_unstable();
+        let want = ["header-key", "pass-word", "query%2Fkey", "query/key", "the-own-key", "user-token"];
+        assert_eq!(found, want);
     }
 
     #[test]

@@ -33,19 +33,28 @@ struct Open {
 }
 
 impl Recorder {
-    /// Records `inner` into a new file at `path`, which may not exist yet. `model` stands in its first line, as
-    /// `VENDOR/MODEL`.
+    /// Records `inner` into a new file at `path`, which may not exist yet and only the user can read. `model` stands
+    /// in its first line, as `VENDOR/MODEL`.
     ///
     /// # Errors
     ///
     /// When the file exists or cannot be written.
     pub fn create(path: &Path, model: &str, inner: Arc<dyn Provider>) -> io::Result<Self> {
-        let mut open = Open { file: File::create_new(path)?, written: 0 };
+        let mut open = Open { file: private(path)?, written: 0 };
         let mut header = Vec::new();
         line(&mut header, &Header::recording(model));
         open.write(&header)?;
         Ok(Self { inner, file: Arc::new(Mutex::new(open)) })
     }
+}
+
+/// Makes a file that only the user can read: what a model wrote may hold what it read.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 impl Provider for Recorder {
@@ -207,6 +216,11 @@ mod tests {
             {"ms":0,"error":{"kind":"server","message":"busy","status":503}}
         "#]]
         .assert_eq(&std::fs::read_to_string(&path).unwrap());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
     }
 
     #[tokio::test]

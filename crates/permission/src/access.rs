@@ -40,6 +40,11 @@ impl Access {
         Self { effects, ..Self::new(INTERNAL, "*") }
     }
 
+    /// Whether it is the program's own look, and no more than a look.
+    pub(crate) fn is_internal(&self) -> bool {
+        self.permission == INTERNAL && self.effects.iter().all(|effect| matches!(effect, Effect::Read(_)))
+    }
+
     /// The same, opening `effect` too.
     #[must_use]
     pub fn with(mut self, effect: Effect) -> Self {
@@ -56,7 +61,7 @@ impl Access {
 }
 
 /// The permission of [`Access::internal`]. No rule file can name it, because `!` never stands in a permission.
-pub(crate) const INTERNAL: &str = "!internal";
+const INTERNAL: &str = "!internal";
 
 /// Something a grant opens.
 #[derive(Debug, Clone, PartialEq, Eq)]

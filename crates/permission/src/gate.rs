@@ -1,11 +1,12 @@
 //! The gate: looks for a rule, asks a person, remembers "always".
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
 use tokio::sync::oneshot;
 
-use crate::access::{Access, Denied, Grant, INTERNAL};
+use crate::access::{Access, Denied, Grant};
 use crate::rule::{Action, Rule, decide, decide_opaque};
 
 /// Most asks that may wait at once in one gate. A further one is denied as if nobody were there.
@@ -28,8 +29,11 @@ struct Inner {
 struct State {
     waiting: Vec<Waiting>,
     /// What "always" added. Rules are looked at first, so an approval never undoes a denial.
-    approvals: Vec<Rule>,
+    approvals: Approvals,
 }
+
+/// What "always" covers, by permission. A permission is no pattern here: a tool that is called `*` speaks for no other.
+type Approvals = HashMap<String, Vec<Rule>>;
 
 struct Waiting {
     ask: Ask,
@@ -134,10 +138,8 @@ impl Gate {
             let first = state.waiting.remove(at.ok_or_else(|| NotWaiting(id.clone()))?);
             let session = first.ask.session_id.clone();
             if reply == Reply::Always {
-                let permission = &first.ask.permission;
-                state
-                    .approvals
-                    .extend(first.ask.always.iter().map(|pattern| Rule::new(permission, pattern, Action::Allow)));
+                let approvals = state.approvals.entry(first.ask.permission.clone()).or_default();
+                approvals.extend(first.ask.always.iter().map(|pattern| Rule::new("*", pattern, Action::Allow)));
             }
             let State { waiting, approvals } = &mut *state;
             let others = waiting.extract_if(.., |other| {
@@ -170,6 +172,11 @@ impl Gate {
         Ok(())
     }
 
+    /// Whether the ask called `id` still waits for an answer.
+    pub fn is_waiting(&self, id: &AskId) -> bool {
+        self.lock().waiting.iter().any(|waiting| waiting.ask.id == *id)
+    }
+
     /// The asks that wait, oldest first.
     pub fn waiting(&self) -> Vec<Ask> {
         self.lock().waiting.iter().map(|waiting| waiting.ask.clone()).collect()
@@ -193,25 +200,34 @@ impl Drop for TakeBack<'_> {
     }
 }
 
-fn judge(access: &Access, rules: &[Rule], approvals: &[Rule]) -> Verdict {
-    if access.permission == INTERNAL {
+fn judge(access: &Access, rules: &[Rule], approvals: &Approvals) -> Verdict {
+    if access.is_internal() {
         return Verdict::Allow;
     }
-    let look = if access.opaque { decide_opaque } else { decide };
+    let Access { permission, opaque, .. } = access;
     let mut ask = false;
     for pattern in &access.patterns {
-        match look(&access.permission, pattern, rules) {
+        match look(permission, pattern, *opaque, rules) {
             (Action::Allow, _) => {}
             (Action::Deny, rule) => return Verdict::Deny(Denied::by(rule)),
-            (Action::Ask, _) => ask |= look(&access.permission, pattern, approvals).0 != Action::Allow,
+            (Action::Ask, _) => ask |= !approved(permission, pattern, *opaque, approvals),
         }
     }
     if ask { Verdict::Ask } else { Verdict::Allow }
 }
 
-fn all_approved(ask: &Ask, opaque: bool, approvals: &[Rule]) -> bool {
+fn look<'a>(permission: &str, pattern: &str, opaque: bool, rules: &'a [Rule]) -> (Action, Option<&'a Rule>) {
     let look = if opaque { decide_opaque } else { decide };
-    ask.patterns.iter().all(|pattern| look(&ask.permission, pattern, approvals).0 == Action::Allow)
+    look(permission, pattern, rules)
+}
+
+fn approved(permission: &str, pattern: &str, opaque: bool, approvals: &Approvals) -> bool {
+    let given = approvals.get(permission);
+    given.is_some_and(|given| look(permission, pattern, opaque, given).0 == Action::Allow)
+}
+
+fn all_approved(ask: &Ask, opaque: bool, approvals: &Approvals) -> bool {
+    ask.patterns.iter().all(|pattern| approved(&ask.permission, pattern, opaque, approvals))
 }
 
 fn plain(reply: &Reply) -> Reply {
@@ -376,5 +392,43 @@ mod tests {
         let deny = rules(&[("*", "*", Action::Deny)]);
         let own = Access::internal(vec![Effect::Read("/p".into())]);
         assert!(scene.gate.ask(&scene.asker, &deny, own).await.is_ok());
+        for more in [Effect::Write("/p/a".into()), Effect::Run { command: "ls".to_owned(), dir: "/p".into() }] {
+            let own = Access::internal(vec![Effect::Read("/p".into())]).with(more);
+            assert!(scene.gate.ask(&scene.asker, &deny, own).await.is_err());
+        }
+    }
+
+    /// What one "always" for `given` lets through afterwards, and what not.
+    async fn always(given: Access, covered: &[Access], others: &[Access]) {
+        let scene = scene(Answerer::Person);
+        let first = scene.start(given).await;
+        scene.reply(Reply::Always);
+        assert!(first.await.unwrap().is_ok());
+        for access in covered {
+            assert!(scene.gate.ask(&scene.asker, &[], access.clone()).await.is_ok(), "{access:?}");
+        }
+        for access in others {
+            let waits = scene.start(access.clone()).await;
+            scene.reply(Reply::Reject { advice: None });
+            assert!(waits.await.unwrap().is_err(), "{access:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn always_goes_no_further_than_its_permission_and_pattern() {
+        let folder = |pattern: &str| Access { always: vec![pattern.to_owned()], ..Access::new("outside", pattern) };
+        let opaque = |text: &str| Access { opaque: true, ..Access::new("bash", text) };
+        let command = |text: &str| Access { always: vec!["git *".to_owned()], ..Access::new("bash", text) };
+        let several = Access { patterns: vec!["/a/x".to_owned(), "/b".to_owned()], ..folder("/a/*") };
+        always(
+            folder("/a/*"),
+            &[folder("/a/*"), folder("/a/b/*")],
+            &[folder("/ab/*"), folder("/*"), folder("*"), several, Access::new("edit", "/a/*")],
+        )
+        .await;
+        always(command("git status"), &[command("git log")], &[opaque("git log; rm x"), command("gitx")]).await;
+        always(Access::new("*", "x"), &[Access::new("*", "y")], &[Access::new("bash", "x")]).await;
+        always(Access::new("edit", "x"), &[Access::new("edit", "y")], &[Access::new("edi?", "x")]).await;
+        always(Access { always: Vec::new(), ..Access::new("bash", "ls") }, &[], &[Access::new("bash", "ls")]).await;
     }
 }

@@ -156,6 +156,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_for_is_never_a_pattern() {
+        covers("/tmp/a", "/tmp/*", false);
+        covers("/tmp/?/*", "/tmp/*", false);
+        covers("rm x", "rm *", false);
+        covers("/tmp/*", "/*", false);
+        covers("/tmp/*", "/tmp/*", true);
+    }
+
+    #[test]
+    fn likeness_is_not_enough() {
+        covers("git *", "Git status", false);
+        covers("git *", "git\u{a0}status", false);
+        covers("git *", "git\tstatus", false);
+        covers("git *", " git status", false);
+        covers("git *", "g\u{456}t status", false);
+        covers("é", "e\u{301}", false);
+        covers("a", "a\0", false);
+        covers("a", "a\n", false);
+        covers("a\n*", "a", false);
+        covers("a\t*", "a", false);
+        covers("a *b", "a", false);
+        covers("", "a", false);
+    }
+
+    #[test]
+    fn hard_patterns_take_no_long_time() {
+        covers(&"*a".repeat(2_000), &"a".repeat(20_000), true);
+        covers(&format!("{}b", "*a".repeat(2_000)), &"a".repeat(20_000), false);
+    }
+
+    #[test]
     fn brackets_and_braces_stand_for_themselves() {
         covers("[ab]", "a", false);
         covers("{a,b}", "{a,b}", true);
@@ -202,5 +233,31 @@ mod tests {
         decides_opaque(&[("bash", "*", Allow), ("bash", "rm *", Deny)], "ls; rm x", Ask);
         decides_opaque(&[("bash", "*", Allow), ("edit", "x", Deny)], "ls; rm x", Allow);
         decides_opaque(&[("bash", "*", Deny)], "ls; rm x", Deny);
+    }
+
+    #[test]
+    fn only_the_very_text_allows_a_program() {
+        for (pattern, value) in [
+            ("a 'b'", "a 'b' "),
+            ("a 'b'", "A 'b'"),
+            ("a 'b' *", "a 'b'"),
+            ("a 'b' *", "a 'b' *"),
+            ("a ?b?", "a 'b'"),
+            ("a/b;c", "a\\b;c"),
+            ("a\\b;c", "a/b;c"),
+            ("a\\;b", "a/;b"),
+            ("a;b", "a;b\nrm x"),
+            ("**", "a;b"),
+            ("* *", "a;b"),
+            ("?*", "a;b"),
+        ] {
+            decides_opaque(&[("bash", pattern, Allow)], value, Ask);
+        }
+        decides_opaque(&[("bash", "a\\;b", Allow)], "a\\;b", Allow);
+        // A pattern for it is no exact text, and takes the place of one that is.
+        decides_opaque(&[("bash", "a;b", Allow), ("bash", "a*", Allow)], "a;b", Ask);
+        // Held back, wherever it stands and however the permission is named.
+        decides_opaque(&[("bash", "rm *", Deny), ("*", "*", Allow)], "ls; rm x", Ask);
+        decides_opaque(&[("b*", "rm *", Ask), ("bash", "*", Allow)], "ls; rm x", Ask);
     }
 }

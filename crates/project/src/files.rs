@@ -22,7 +22,7 @@ pub const MAX_ENTRIES: usize = 100_000;
 /// Size of the pieces in which [`Reading`] hands out a file, in bytes.
 const PIECE: usize = 64 * 1024;
 /// Without `NONBLOCK` opening a pipe would wait for a writer.
-const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 /// The files of one project. A handle, cheap to clone.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 /// The processes that one command started. What is left of them is killed when this is dropped.
 ///
-/// A process that began a session of its own (`setsid`) has left the group and is out of reach.
+/// A process that began a session (`setsid`) or a group of its own (`set -m`) has left this one and is out of reach.
 #[derive(Debug)]
 pub(crate) struct Group {
     /// `None` once everything in it is known to be gone: the number may then be given to somebody else.

@@ -1,10 +1,18 @@
 //! Where the code is: the folder, its work tree, and the project that both belong to.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::files::READ;
 
 /// Longest id that a `.git/opencode` file may give a project, in bytes.
 const MAX_ID: usize = 64;
+/// Longest file that git points with, in bytes: more than any path takes.
+const MAX_POINTER: u64 = 16 * 1024;
 
 /// A folder to work in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,15 +29,20 @@ pub struct Place {
 impl Place {
     /// Looks at `directory` and upwards. Runs no program.
     ///
+    /// A `.git` counts if it belongs to this user, to the owner of `directory` or to the superuser. Else whoever can
+    /// write to `/tmp` could make all of it one project, with settings of theirs, for everybody who works below.
+    ///
     /// # Errors
     ///
     /// When `directory` is not there, is not a folder or cannot be looked at.
     pub fn find(directory: &Path) -> io::Result<Self> {
         let directory = directory.canonicalize()?;
-        if !directory.is_dir() {
+        let meta = directory.metadata()?;
+        if !meta.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
-        let top = directory.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
+        let own = [rustix::process::geteuid().as_raw(), meta.uid(), 0];
+        let top = directory.ancestors().find(|folder| has_repository(folder, &own)).map(Path::to_path_buf);
         let project_id = top.as_deref().map_or_else(|| "global".to_owned(), project_id);
         Ok(Self { directory, worktree: top, project_id })
     }
@@ -46,9 +59,16 @@ impl Place {
     }
 }
 
+/// Whether `folder` has a `.git` that one of the users `owners` made.
+fn has_repository(folder: &Path, owners: &[u32]) -> bool {
+    let git = folder.join(".git");
+    // Of a link, the link itself: who made it could have named anybody's repository.
+    git.exists() && git.symlink_metadata().is_ok_and(|meta| owners.contains(&meta.uid()))
+}
+
 fn project_id(worktree: &Path) -> String {
     let kept = repository(worktree);
-    let named = std::fs::read_to_string(kept.join("opencode")).ok();
+    let named = pointer(&kept.join("opencode"));
     let named = named
         .as_deref()
         .map(str::trim)
@@ -59,13 +79,21 @@ fn project_id(worktree: &Path) -> String {
 /// The folder in which the repository of `worktree` is kept; one for all its work trees.
 fn repository(worktree: &Path) -> PathBuf {
     let git = worktree.join(".git");
-    let Ok(pointer) = std::fs::read_to_string(&git) else { return git };
     // An added work tree has a file instead of a folder: `gitdir: <repository>/worktrees/<name>`.
-    let Some(target) = pointer.strip_prefix("gitdir:").map(str::trim) else { return git };
-    let target = worktree.join(target);
-    let common = std::fs::read_to_string(target.join("commondir")).ok();
+    let named = pointer(&git);
+    let Some(target) = named.as_deref().and_then(|named| named.strip_prefix("gitdir:")) else { return git };
+    let target = worktree.join(target.trim());
+    let common = pointer(&target.join("commondir"));
     let common = common.map_or(target.clone(), |common| target.join(common.trim()));
     common.canonicalize().unwrap_or(common)
+}
+
+/// What a small plain file says. Anything else there, a pipe or a device that never ends, says nothing.
+fn pointer(path: &Path) -> Option<String> {
+    let file = File::from(rustix::fs::open(path, READ | OFlags::CLOEXEC, Mode::empty()).ok()?);
+    let mut text = String::new();
+    let plain = file.metadata().is_ok_and(|meta| meta.is_file());
+    (plain && file.take(MAX_POINTER).read_to_string(&mut text).is_ok()).then_some(text)
 }
 
 /// FNV-1a: small, and stable between versions, which the standard library's hasher is not.
@@ -77,6 +105,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_folder_without_a_repository_is_global() {
@@ -113,6 +142,44 @@ mod tests {
         assert_eq!((id("main").as_str(), id("side").as_str()), ("0123abcd", "0123abcd"));
         fs::write(top.join("main/.git/opencode"), "../../etc").unwrap();
         assert_ne!(id("main"), "../../etc");
+    }
+
+    #[test]
+    fn a_strangers_repository_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let (me, stranger) = (top.metadata().unwrap().uid(), 12345);
+        fs::create_dir_all(top.join("mine/.git")).unwrap();
+        fs::create_dir_all(top.join("linked")).unwrap();
+        symlink("../mine/.git", top.join("linked/.git")).unwrap();
+        symlink("nowhere", top.join(".git")).unwrap();
+        assert!(has_repository(&top.join("mine"), &[stranger, me]));
+        assert!(!has_repository(&top.join("mine"), &[stranger]));
+        assert!(has_repository(&top.join("linked"), &[me]));
+        assert!(!has_repository(&top.join("linked"), &[stranger]));
+        assert!(!has_repository(&top, &[me]));
+    }
+
+    #[test]
+    fn what_git_points_with_may_be_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let fifo = |path: &Path| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        };
+        fifo(&top.join("pipe/.git"));
+        fifo(&top.join("id/.git/opencode"));
+        fs::create_dir_all(top.join("endless/.git")).unwrap();
+        symlink("/dev/zero", top.join("endless/.git/opencode")).unwrap();
+        fs::create_dir_all(top.join("device")).unwrap();
+        symlink("/dev/zero", top.join("device/.git")).unwrap();
+        fs::create_dir_all(top.join("round")).unwrap();
+        fs::write(top.join("round/.git"), "gitdir: .git\n").unwrap();
+        for name in ["pipe", "id", "endless", "device", "round"] {
+            let place = Place::find(&top.join(name)).unwrap();
+            assert_eq!((place.worktree, place.project_id.len()), (Some(top.join(name)), 16), "{name}");
+        }
     }
 
     #[test]

@@ -27,16 +27,16 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Most bytes that [`Running::next`] hands out at once. What the reader does not take waits in the system's pipe
 /// (64 KiB on Linux), and then the command waits: output is never piled up in memory here.
 const PIECE: usize = 64 * 1024;
-/// Variables with names that end like this are not passed on.
-const SECRET_ENDINGS: [&str; 3] = ["_API_KEY", "_TOKEN", "_SECRET"];
+/// Variables whose names are one of these, or end with one after an underscore, are not passed on.
+const SECRET_NAMES: [&str; 4] = ["API_KEY", "ACCESS_KEY", "TOKEN", "SECRET"];
 /// What tells a program that an agent runs it.
 const MARKS: [(&str, &str); 3] = [("HAFT", "1"), ("AGENT", "1"), ("OPENCODE", "1")];
 
 /// What starts processes. A handle, cheap to clone.
 ///
 /// A command gets the environment of this program, with `HAFT=1`, `AGENT=1` and `OPENCODE=1`, and without the
-/// variables whose names end in `_API_KEY`, `_TOKEN` or `_SECRET` or that were listed as secret: what a model runs
-/// must not be able to spend the user's keys.
+/// variables whose names say that they are keys (`API_KEY`, `AWS_SECRET_ACCESS_KEY`, `X_TOKEN`, `X_SECRET`) or that
+/// were listed as secret: what a model runs must not be able to spend the user's keys.
 #[derive(Debug, Clone)]
 pub struct Processes {
     inner: Arc<Inner>,
@@ -154,8 +154,9 @@ fn environment(
 ) -> Vec<(OsString, OsString)> {
     let secret = |name: &OsString| {
         let name = name.to_string_lossy().to_uppercase();
-        SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
-            || secrets.iter().any(|secret| secret.to_uppercase() == name)
+        let ends =
+            |ending: &&str| name.strip_suffix(*ending).is_some_and(|before| before.is_empty() || before.ends_with('_'));
+        SECRET_NAMES.iter().any(ends) || secrets.iter().any(|secret| secret.to_uppercase() == name)
     };
     let marks = MARKS.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Model;
 use crate::fold;
-use crate::recover::CUT_OFF;
+use crate::recover::cut_off;
 
 /// The request for the next step.
 pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
@@ -146,6 +146,7 @@ fn result(state: &ToolState) -> (Vec<Content>, bool) {
             (content, false)
         }
         ToolState::Error { error, .. } => (vec![Content::text(error)], true),
-        ToolState::Pending { .. } | ToolState::Running { .. } => (vec![Content::text(CUT_OFF)], true),
+        // In the words it will have when it is closed, so that the request does not change then.
+        ToolState::Pending { .. } | ToolState::Running { .. } => result(&cut_off(state, 0)),
     }
 }

@@ -33,9 +33,16 @@ pub(crate) struct Prepared {
     pub input: Value,
 }
 
-/// Work in progress of one call, by the call's id.
+/// Where a call reports its progress: to `to`, as the call in place `slot`.
+#[derive(Clone)]
+pub(crate) struct Report {
+    pub slot: usize,
+    pub to: mpsc::Sender<Progress>,
+}
+
+/// Work in progress of one call.
 pub(crate) struct Progress {
-    pub call: String,
+    pub slot: usize,
     pub title: String,
     pub metadata: Object,
 }
@@ -73,10 +80,10 @@ impl Calls {
         call: &str,
         prepared: Prepared,
         cancel: CancellationToken,
-        progress: mpsc::Sender<Progress>,
+        report: Report,
     ) -> Ended {
         let start = self.clock.now_ms();
-        let result = self.outcome(message, call, &prepared, cancel, progress).await;
+        let result = self.outcome(message, call, &prepared, cancel, report).await;
         let time = ToolSpan { start, end: self.clock.now_ms(), compacted: None };
         let input = prepared.input;
         match result {
@@ -92,7 +99,7 @@ impl Calls {
                 if matches!(error, ToolError::Cancelled | ToolError::Denied(Denied::Closed)) {
                     metadata.insert("interrupted".to_owned(), true.into());
                 }
-                let refused = matches!(&error, ToolError::Denied(Denied::Rejected));
+                let refused = matches!(&error, ToolError::Denied(denied) if !denied.may_go_on());
                 let state = ToolState::Error { input, error: error.to_string(), metadata: Some(metadata), time };
                 Ended { state, refused }
             }
@@ -105,7 +112,7 @@ impl Calls {
         call: &str,
         prepared: &Prepared,
         cancel: CancellationToken,
-        progress: mpsc::Sender<Progress>,
+        report: Report,
     ) -> Result<Output, ToolError> {
         if prepared.name == INVALID {
             let error = prepared.input.get("error").and_then(Value::as_str).unwrap_or("no such tool");
@@ -115,7 +122,7 @@ impl Calls {
             calls: self.clone(),
             asked_by: AskedBy { message_id: message.clone(), call_id: call.to_owned() },
             cancel: cancel.clone(),
-            progress,
+            report,
         };
         let id = CallId(call.to_owned());
         let call = Call::new(self.session.clone(), message.clone(), id, cancel, Arc::new(host));
@@ -161,7 +168,7 @@ struct CallHost {
     calls: Calls,
     asked_by: AskedBy,
     cancel: CancellationToken,
-    progress: mpsc::Sender<Progress>,
+    report: Report,
 }
 
 impl Host for CallHost {
@@ -176,9 +183,9 @@ impl Host for CallHost {
     }
 
     fn progress(&self, title: &str, metadata: Object) {
-        let call = self.asked_by.call_id.clone();
+        let Report { slot, to } = &self.report;
         // A full queue means that nobody had time to look at the last ones; the next will show as much.
-        let _ = self.progress.try_send(Progress { call, title: title.to_owned(), metadata });
+        let _ = to.try_send(Progress { slot: *slot, title: title.to_owned(), metadata });
     }
 
     fn output_file(&self) -> PathBuf {

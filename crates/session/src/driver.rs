@@ -1,8 +1,8 @@
 //! Owns one session: its record, its history, and the turn that runs.
 
 use haft_protocol::{
-    Event, History, Message, MessageId, MessageTime, Part, PartKind, Session as Record, SessionId, SessionModel,
-    SessionTime, Status, Tokens, User,
+    Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Session as Record, SessionId,
+    SessionModel, SessionTime, Status, Tokens, User,
 };
 use haft_store::Lease;
 use haft_tool::Spec;
@@ -46,7 +46,7 @@ impl Session {
         if !setup.place.directory.is_dir() {
             return Err(SessionError::Gone(setup.place.directory));
         }
-        let id: SessionId = setup.clock.mint();
+        let id = new_id(&setup).await?;
         let now = setup.clock.now_ms();
         let record = Record {
             slug: slug(&id),
@@ -76,14 +76,18 @@ impl Session {
     ///
     /// When there is none of that name, another process is at work on it, its folder is gone, or the store fails.
     pub async fn open(setup: Setup, id: &SessionId) -> Result<Self, SessionError> {
-        let record = setup.journal.session(id).await?.ok_or_else(|| SessionError::Unknown(id.clone()))?;
+        let unknown = || SessionError::Unknown(id.clone());
+        // No lock is made for what is not there.
+        setup.journal.session(id).await?.ok_or_else(unknown)?;
         let lease = setup.journal.claim(id)?;
+        // Until now another owner may have changed it.
+        let record = setup.journal.session(id).await?.ok_or_else(unknown)?;
         if !setup.place.directory.is_dir() {
             return Err(SessionError::Gone(setup.place.directory));
         }
         let mut history = setup.journal.history(id).await?;
-        let why = "haft was stopped while this was written";
-        let open = close_all(&record, &history, setup.clock.now_ms(), why);
+        let why = Failure::aborted("haft was stopped while this was written");
+        let open = close_all(&record, &history, setup.clock.now_ms(), &why);
         record_all(&setup, &mut history, open).await?;
         Ok(Self::start(Driver::new(setup, record, history, lease)))
     }
@@ -251,6 +255,16 @@ impl Driver {
 
     fn status(&self, status: Status) {
         self.setup.journal.announce(Event::SessionStatus { session_id: self.record.id.clone(), status });
+    }
+}
+
+/// An id that no stored session has. A scripted clock starts over in each process, and nothing stored may be lost.
+async fn new_id(setup: &Setup) -> Result<SessionId, SessionError> {
+    loop {
+        let id: SessionId = setup.clock.mint();
+        if setup.journal.session(&id).await?.is_none() {
+            return Ok(id);
+        }
     }
 }
 

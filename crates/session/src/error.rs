@@ -48,8 +48,17 @@ pub enum TurnError {
     Store(#[from] StoreError),
 }
 
-/// What a message keeps of `error`, in the names clients know.
-pub(crate) fn failure(error: &LlmError) -> Failure {
+impl TurnError {
+    /// What a message keeps of it, in the names clients know.
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            TurnError::Model(error) => of_model(error),
+            TurnError::Store(error) => Failure::new("UnknownError", chain(error)),
+        }
+    }
+}
+
+fn of_model(error: &LlmError) -> Failure {
     let text = chain(error);
     let with = |name: &str, rows: &[(&str, serde_json::Value)]| {
         let mut failure = Failure::new(name, text.clone());

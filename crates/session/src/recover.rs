@@ -7,13 +7,13 @@ use serde_json::Value;
 const NOT_RUN: &str = "this call was not run: everything stopped before its turn came";
 
 /// What a model reads of a call that was cut off.
-pub(crate) const CUT_OFF: &str = "this call was cut off before it ended, and what it had done until then is not \
+const CUT_OFF: &str = "this call was cut off before it ended, and what it had done until then is not \
     known. Look at the state of things before you do it again";
 
 /// The events that close everything open in `history`, at `now` (Unix milliseconds).
 ///
 /// After them no part grows, no call runs and no message is unfinished, so any model can be sent the history.
-pub(crate) fn close_all(session: &Session, history: &History, now: u64, why: &str) -> Vec<Event> {
+pub(crate) fn close_all(session: &Session, history: &History, now: u64, why: &Failure) -> Vec<Event> {
     let mut events = Vec::new();
     for turned in history.messages() {
         events.extend(turned.parts.iter().filter_map(|part| closed_part(part, now)).map(|part| updated(part, now)));
@@ -24,7 +24,7 @@ pub(crate) fn close_all(session: &Session, history: &History, now: u64, why: &st
             assistant.time.completed = Some(now);
             // A step whose answer is complete is whole but for its calls, and those say so themselves.
             if assistant.finish.is_none() {
-                assistant.error = Some(Failure::aborted(why));
+                assistant.error = Some(why.clone());
             }
             events.push(Event::MessageUpdated {
                 session_id: session.id.clone(),

@@ -1,6 +1,6 @@
 //! One turn: model steps until the model stops asking for tools.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -12,17 +12,22 @@ use haft_protocol::{
 };
 use haft_tool::Spec;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::assemble::assemble;
-use crate::calls::{Calls, Ended, Prepared, Progress, part};
-use crate::error::{TurnError, failure};
+use crate::calls::{Calls, Ended, Prepared, Progress, Report, part};
+use crate::error::TurnError;
 use crate::fold::{Fold, Folded, Planned};
 use crate::model::tokens;
 use crate::recover::{close_all, closed_part};
 use crate::setup::Setup;
 
+/// What a message keeps of a turn that the user stopped.
+const STOPPED: &str = "stopped by the user";
+/// How long progress may be told and not stored.
+const STORE_WITHIN: Duration = Duration::from_millis(250);
 /// How long the calls of a stopped turn have to end by themselves.
 const GRACE: Duration = Duration::from_millis(500);
 /// Progress reports of running calls that may wait to be stored. Further ones are dropped; the next shows as much.
@@ -67,9 +72,16 @@ impl Turn<'_> {
     /// the model reads it and goes on.
     pub(crate) async fn run(mut self) -> Result<TurnEnd, TurnError> {
         let result = self.steps().await;
+        let why = match &result {
+            Ok(_) => Failure::aborted(STOPPED),
+            Err(error) => error.failure(),
+        };
+        if result.is_err() {
+            let session_id = self.session.id.clone();
+            self.setup.journal.announce(Event::SessionError { session_id, error: why.clone() });
+        }
         // Whatever is still open now was given up: close it, also on the way out of an error.
-        let why = if matches!(result, Ok(TurnEnd::Aborted)) { "stopped by the user" } else { "the turn failed" };
-        let open = close_all(self.session, self.history, self.setup.clock.now_ms(), why);
+        let open = close_all(self.session, self.history, self.setup.clock.now_ms(), &why);
         let closed = self.record_all(open).await;
         let end = result?;
         closed?;
@@ -125,26 +137,19 @@ impl Turn<'_> {
         // The connection is of no more use, and a vendor charges for what it goes on writing.
         drop(stream);
         let (mut events, Folded { calls, usage, finish }) = fold.close();
-
+        self.book(&mut answer, &usage, &mut events);
         if let Some(error) = broken {
             tracing::warn!(parent: &span, error = %crate::error::chain(&error), "the model failed");
-            answer.time.completed = Some(self.setup.clock.now_ms());
-            answer.error = Some(failure(&error));
-            events.push(self.answered(&answer));
+            // The rest is closed on the way out.
             self.record_all(events).await?;
-            self.announce_failure(failure(&error));
             return Err(error.into());
         }
         let Some(finish) = finish else {
-            answer.time.completed = Some(self.setup.clock.now_ms());
-            answer.error = Some(Failure::aborted("stopped by the user"));
-            events.push(self.answered(&answer));
-            events.extend(self.give_up(&message, &calls));
             self.record_all(events).await?;
             return Ok(Next::Done(TurnEnd::Aborted));
         };
         answer.finish = Some(finish.word().to_owned());
-        self.book(&mut answer, &usage, &mut events);
+        events.push(self.answered(&answer));
         if calls.is_empty() {
             self.finish(&mut answer, &mut events);
         }
@@ -160,14 +165,15 @@ impl Turn<'_> {
         let message = answer.id.clone();
         let prepared: Vec<Prepared> =
             calls.iter().map(|call| self.calls.prepare(&call.name, &call.arguments)).collect();
-        let mut running = HashMap::new();
+        // By the call's place in the answer, so that equal runs close them in equal order.
+        let mut running = BTreeMap::new();
         let mut started = Vec::new();
-        for (planned, prepared) in calls.iter().zip(&prepared) {
+        for (slot, (planned, prepared)) in calls.iter().zip(&prepared).enumerate() {
             let time = Span { start: self.setup.clock.now_ms(), end: None };
             let state = ToolState::Running { input: prepared.input.clone(), title: None, metadata: None, time };
             let begun = part(planned, &prepared.name, &self.session.id, &message, state);
             started.push(self.changed(begun.clone()));
-            running.insert(planned.call.clone(), begun);
+            running.insert(slot, begun);
         }
         self.record_all(started).await?;
 
@@ -175,41 +181,46 @@ impl Turn<'_> {
         let mut work: FuturesUnordered<_> = calls
             .iter()
             .zip(prepared)
-            .map(|(planned, prepared)| {
+            .enumerate()
+            .map(|(slot, (planned, prepared))| {
                 let (calls, message) = (self.calls.clone(), message.clone());
-                let (cancel, report) = (self.cancel.clone(), report.clone());
-                async move {
-                    let ended = calls.run(&message, &planned.call, prepared, cancel, report).await;
-                    (planned.call.clone(), ended)
-                }
+                let (cancel, report) = (self.cancel.clone(), Report { slot, to: report.clone() });
+                async move { (slot, calls.run(&message, &planned.call, prepared, cancel, report).await) }
             })
             .collect();
         let mut refused = false;
-        let cancel = self.cancel.clone();
-        let patience = async move {
-            cancel.cancelled().await;
-            tokio::time::sleep(GRACE).await;
-        };
-        tokio::pin!(patience);
-        loop {
+        // Calls whose progress was told and not stored yet, and when it must be.
+        let mut unstored = BTreeSet::new();
+        let mut due = None;
+        let mut patience = std::pin::pin!(patience(self.cancel.clone()));
+        while !running.is_empty() {
             tokio::select! {
-                Some((call, Ended { state, refused: stop })) = work.next() => {
+                Some((slot, Ended { state, refused: stop })) = work.next() => {
                     refused |= stop;
-                    if let Some(mut done) = running.remove(&call) {
+                    unstored.remove(&slot);
+                    if let Some(mut done) = running.remove(&slot) {
                         set_state(&mut done, state);
                         let event = self.changed(done);
                         self.record_all(vec![event]).await?;
                     }
-                    if running.is_empty() {
-                        break;
-                    }
                 }
                 Some(progress) = reports.recv() => {
-                    if let Some(part) = running.get_mut(&progress.call) {
+                    let slot = progress.slot;
+                    if let Some(part) = running.get_mut(&slot) {
                         show(part, progress);
                         let event = self.changed(part.clone());
-                        self.record_all(vec![event]).await?;
+                        self.history.apply(&event);
+                        self.setup.journal.announce(event);
+                        unstored.insert(slot);
+                        due.get_or_insert_with(|| Instant::now() + STORE_WITHIN);
                     }
+                }
+                () = at(due), if due.is_some() => {
+                    due = None;
+                    let slots = std::mem::take(&mut unstored);
+                    let parts = slots.iter().filter_map(|slot| running.get(slot));
+                    let events = parts.map(|part| self.changed(part.clone())).collect();
+                    self.record_all(events).await?;
                 }
                 () = &mut patience => break,
             }
@@ -221,7 +232,7 @@ impl Turn<'_> {
             running.values().filter_map(|part| closed_part(part, now)).map(|part| self.changed(part)).collect();
         let aborted = self.cancel.is_cancelled();
         if aborted {
-            answer.error = Some(Failure::aborted("stopped by the user"));
+            answer.error = Some(Failure::aborted(STOPPED));
         }
         self.finish(&mut answer, &mut events);
         self.record_all(events).await?;
@@ -251,12 +262,16 @@ impl Turn<'_> {
         }
     }
 
-    /// Books what the step used on the answer and on the session, before its calls run: a crash must not lose it.
+    /// Books what the step used on the answer and on the session, before its calls run and however it ended: it has
+    /// to be paid.
     fn book(&mut self, answer: &mut Assistant, usage: &Usage, events: &mut Vec<Event>) {
         let tokens = tokens(usage);
         let cost = self.setup.model.cost.map_or(0.0, |cost| cost.of(&tokens));
         (answer.tokens, answer.cost) = (tokens, cost);
         events.push(self.answered(answer));
+        if *usage == Usage::default() {
+            return;
+        }
         self.session.cost += cost;
         self.session.tokens += tokens;
         self.session.time.updated = self.setup.clock.now_ms();
@@ -271,20 +286,6 @@ impl Turn<'_> {
         let kind = PartKind::StepFinish { reason, cost: answer.cost, tokens: answer.tokens };
         events.push(self.part(&answer.id, kind));
         events.push(self.answered(answer));
-    }
-
-    /// The events that close the calls of an answer that was stopped before they could run.
-    fn give_up(&self, message: &MessageId, calls: &[Planned]) -> Vec<Event> {
-        let now = self.setup.clock.now_ms();
-        let open = calls.iter().filter_map(|planned| {
-            let pending = ToolState::Pending { input: haft_protocol::Object::new(), raw: planned.arguments.clone() };
-            closed_part(&part(planned, &planned.name, &self.session.id, message, pending), now)
-        });
-        open.map(|part| self.changed(part)).collect()
-    }
-
-    fn announce_failure(&self, error: Failure) {
-        self.setup.journal.announce(Event::SessionError { session_id: self.session.id.clone(), error });
     }
 
     fn answered(&self, answer: &Assistant) -> Event {
@@ -314,6 +315,17 @@ pub(crate) async fn record_all(setup: &Setup, history: &mut History, events: Vec
         history.apply(&event);
     }
     Ok(())
+}
+
+/// Completes when `cancel` fired and what runs has had its time to end.
+pub(crate) async fn patience(cancel: CancellationToken) {
+    cancel.cancelled().await;
+    tokio::time::sleep(GRACE).await;
+}
+
+/// Completes at `due`, which is a time when this is awaited.
+async fn at(due: Option<Instant>) {
+    tokio::time::sleep_until(due.unwrap_or_else(Instant::now)).await;
 }
 
 fn set_state(part: &mut Part, new: ToolState) {

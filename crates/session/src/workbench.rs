@@ -8,7 +8,8 @@ use haft_tool::{Output, Registry, ToolError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::calls::Calls;
+use crate::calls::{Calls, Report};
+use crate::turn::patience;
 
 /// Tools behind their gate, with the memory of one session and nothing stored.
 pub struct Workbench {
@@ -37,7 +38,7 @@ impl Workbench {
 
     /// Runs the tool called `name` with the JSON text `arguments`.
     ///
-    /// `cancel` gives the tool a moment to end; dropping the future stops it.
+    /// `cancel` gives the tool half a second to end by itself; dropping the future stops it.
     pub async fn call(&mut self, name: &str, arguments: &str, cancel: CancellationToken) -> Answered {
         self.count += 1;
         let prepared = match self.calls.read(name, arguments) {
@@ -45,9 +46,12 @@ impl Workbench {
             Err(why) => return Answered { name: name.to_owned(), result: Err(ToolError::BadInput(why)) },
         };
         // Nobody watches the work in progress here.
-        let (report, _) = mpsc::channel(1);
+        let report = Report { slot: 0, to: mpsc::channel(1).0 };
         let id = format!("call_{}", self.count);
-        let result = self.calls.outcome(&self.message, &id, &prepared, cancel, report).await;
+        let result = tokio::select! {
+            result = self.calls.outcome(&self.message, &id, &prepared, cancel.clone(), report) => result,
+            () = patience(cancel) => Err(ToolError::Cancelled),
+        };
         Answered { name: prepared.name, result }
     }
 }

@@ -5,6 +5,7 @@ mod window;
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::time::Duration;
 
 use haft_permission::{Access, Effect};
@@ -85,14 +86,7 @@ impl Tool for Bash {
             return Err(ToolError::BadInput("command is empty; give a command line to run".to_owned()));
         }
         let dir = self.workdir(&input, call).await?.path;
-        let run = Effect::Run { command: input.command.clone(), dir: dir.clone() };
-        let access = Access {
-            // Without a look into the command there is nothing that "always" could safely mean.
-            always: Vec::new(),
-            opaque: !is_plain(&input.command),
-            ..Access::new("bash", &input.command).with(run).show("command", input.command.as_str())
-        };
-        let grant = call.ask(access).await?;
+        let grant = call.ask(access(&input.command, &dir, &self.files)).await?;
 
         let title = input.description.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| input.command.clone());
         call.progress(&title, shown(""));
@@ -104,9 +98,29 @@ impl Tool for Bash {
     }
 }
 
+/// Asks for a command line in `dir`.
+fn access(command: &str, dir: &Path, files: &Files) -> Access {
+    let run = Effect::Run { command: command.to_owned(), dir: dir.to_owned() };
+    let plain = is_plain(command);
+    let pattern = if plain { words(command) } else { command.to_owned() };
+    let access = Access {
+        // Without a look into the command there is nothing that "always" could safely mean.
+        always: Vec::new(),
+        opaque: !plain,
+        ..Access::new("bash", pattern).with(run).show("command", command)
+    };
+    if dir == files.root() { access } else { access.show("workdir", dir.display().to_string()) }
+}
+
 /// Whether a command line is one command of plain words: nothing in it is special to any shell.
 fn is_plain(command: &str) -> bool {
     command.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+- \t".contains(c))
+}
+
+/// The words of a plain command, one blank between them: to a shell any other blanks are the same, and a rule must
+/// not be got round with them.
+fn words(command: &str) -> String {
+    command.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A command that has ended, and what it wrote.

@@ -179,6 +179,46 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn names_are_no_patterns() {
+        let scene = Scene::with_rules(&[
+            ("*", "*", Action::Allow),
+            ("external_directory", "*", Action::Ask),
+            ("external_directory", "/data/output/*", Action::Allow),
+            ("edit", "*", Action::Deny),
+            ("edit", "src/*", Action::Allow),
+        ]);
+        symlink("..", scene.path("src/up")).unwrap();
+        for path in [
+            "*",
+            "?",
+            "**",
+            "src*/x",
+            "s?c/x",
+            "SRC/x",
+            " src/x",
+            "./*",
+            "src",
+            "src/../x",
+            "src/up/x",
+            "../*/x",
+            "/*/x",
+            "/data/*/x",
+            "/data/output*",
+            "/data/output/../x",
+            "//data//outputs/x",
+            "/data/output\u{0}/x",
+        ] {
+            let error = scene.run("write", json!({"filePath": path, "content": ""})).await.expect_err(path);
+            assert!(["denied", "failed"].contains(&error.kind()), "{path}: {error}");
+            assert!(error.kind() == "denied" || ["src", "/data/output\u{0}/x"].contains(&path), "{path}: {error}");
+        }
+        for path in ["src/*", "src/a\nb", "src/-x", "src/../src/\u{1b}[31m", "src/up/src/y"] {
+            scene.run("write", json!({"filePath": path, "content": ""})).await.expect(path);
+        }
+        assert!(scene.asked("external_directory").iter().all(|access| access.patterns.len() == 1));
+    }
+
+    #[tokio::test]
     async fn what_is_no_file_is_refused() {
         let scene = Scene::new();
         scene.put("a", "");

@@ -86,9 +86,9 @@ async fn play_on(root: &Path, project: &Path, fast: bool) -> Result<Exit> {
     let rules: Vec<Rule> = COMMANDS.iter().map(|command| Rule::new("bash", command, Action::Allow)).collect();
     let setup = ground.setup(journal.clone(), model, Answerer::Nobody, &rules)?;
     let watch = Watch { format: Format::Default, thinking: true, before: None, go_on: false };
-    let outcome = play(setup, None, Some("Demo".to_owned()), Prompt::text(PROMPT), watch).await;
+    let outcome = play(setup, None, Some("Demo".to_owned()), Prompt::text(PROMPT), watch).await?;
     journal.close().await?;
-    outcome
+    Ok(outcome)
 }
 
 /// Makes the scratch project in `dir` (which must not exist), or in a new folder of the temporary one.

@@ -1,10 +1,8 @@
 //! `haft run`: one prompt, headless.
 
-use std::io::{IsTerminal, Read};
-use std::time::Duration;
-
 use anyhow::{Context, Result};
 use haft_permission::Answerer;
+use haft_project::Place;
 use haft_protocol::{Id, Session as Record, SessionId};
 use haft_session::{NewSession, Prompt, Session, Setup, TurnEnd};
 use haft_store::{Filter, Journal};
@@ -12,47 +10,57 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Run;
 use crate::report::{Exit, Usage};
-use crate::watch::{Watch, interrupted};
+use crate::signals::Signals;
+use crate::watch::Watch;
 use crate::wire::{Ground, journal};
-use crate::{ask, models, render};
+use crate::{ask, models, render, stdin};
 
-/// How long standard input may keep silent before the user is told what is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Most bytes of standard input that become part of a prompt.
 const MAX_STDIN: u64 = 4 * 1024 * 1024;
 
 pub(crate) async fn run(args: Run) -> Result<Exit> {
     let ground = Ground::at(args.dir.as_deref())?;
-    let model = models::choose(args.model.model.as_deref(), &ground.config, args.record.as_deref())?;
+    let journal = journal(&ground.folders).await?;
+    let end = run_in(args, ground, &journal).await;
+    // What is told is stored; this writes what was still growing.
+    let closed = journal.close().await;
+    let end = end?;
+    closed?;
+    Ok(end)
+}
+
+async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
+    let resumed = resumed(&args, &ground, journal).await?;
+    let ground = at_session(ground, resumed.as_ref())?;
+    let named = args.model.model.as_deref().filter(|named| !named.is_empty());
+    // A session goes on with its own model unless another is named.
+    let kept = resumed.as_ref().and_then(|record| record.model.as_ref());
+    let kept = kept.map(|model| format!("{}/{}", model.provider_id, model.id));
+    let mut model = models::choose(named.or(kept.as_deref()), &ground.config)?;
     let text = message(&args.message).await?;
     if text.trim().is_empty() && args.file.is_empty() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
-    let journal = journal(&ground.folders).await?;
+    if let Some(path) = &args.record {
+        model = models::recorded(model, path)?;
+    }
     let answerer = match (args.auto, ask::somebody_is_there()) {
         (true, _) => Answerer::Yes,
         (false, true) => Answerer::Person,
         (false, false) => Answerer::Nobody,
     };
-    let resumed = resumed(&args, &ground, &journal).await?;
-    let place = resumed.as_ref().map(|record| haft_project::Place::find(record.directory.as_ref()));
-    let ground = match (place, &resumed) {
-        // A session goes on where it was, wherever it is called from.
-        (Some(Ok(place)), _) if place != ground.place => Ground::at(Some(&place.directory))?,
-        (Some(Err(error)), Some(record)) => {
-            let told = format!("the folder {} of session {} is gone", record.directory, record.id);
-            return Err(anyhow::Error::new(error).context(told));
-        }
-        _ => ground,
-    };
     let setup = ground.setup(journal.clone(), model, answerer, &[])?;
     let files = args.file.iter().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone())).collect();
     let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone(), go_on: true };
-    let title = args.title.clone();
-    let end = play(setup, resumed.map(|record| record.id), title, Prompt { text, files }, watch).await;
-    // What is told is stored; this writes what was still growing.
-    journal.close().await?;
-    end
+    play(setup, resumed.map(|record| record.id), args.title, Prompt { text, files }, watch).await
+}
+
+/// A session goes on where it was, wherever it is called from.
+fn at_session(ground: Ground, resumed: Option<&Record>) -> Result<Ground> {
+    let Some(record) = resumed else { return Ok(ground) };
+    let place = Place::find(record.directory.as_ref())
+        .with_context(|| format!("the folder {} of session {} is gone", record.directory, record.id))?;
+    if place == ground.place { Ok(ground) } else { Ground::at(Some(&place.directory)) }
 }
 
 /// Opens or makes the session, asks, shows what happens, and waits for the end.
@@ -69,15 +77,21 @@ pub(crate) async fn play(
         None => Session::create(setup, NewSession { title }).await?,
     };
     let (over, stopped) = (CancellationToken::new(), CancellationToken::new());
-    let screen = tokio::spawn(screen.follow(session.id().clone(), over.clone(), stopped.clone()));
 
+    let mut screen = tokio::spawn(screen.follow(session.id().clone(), over.clone(), stopped.clone()));
+    let mut signals = Signals::listen()?;
     let end = {
         let mut turn = std::pin::pin!(session.prompt(prompt));
-        let mut signals = std::pin::pin!(interrupted()?);
         loop {
             tokio::select! {
+                // The prompt must be on its way before anything can stop it.
+                biased;
                 end = &mut turn => break end,
-                () = &mut signals, if !stopped.is_cancelled() => {
+                () = signals.next() => {
+                    // Asked twice: at once. The next opening closes what is then left open.
+                    if stopped.is_cancelled() {
+                        return Ok(Exit::Interrupted);
+                    }
                     stopped.cancel();
                     session.abort().await;
                 }
@@ -85,7 +99,10 @@ pub(crate) async fn play(
         }
     };
     over.cancel();
-    let shown = screen.await.context("showing the run failed")?;
+    let shown = tokio::select! {
+        shown = &mut screen => shown.context("showing the run failed")?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
     match end {
         Ok(TurnEnd::Finished(_) | TurnEnd::Refused) => {
             shown?;
@@ -121,26 +138,7 @@ async fn resumed(args: &Run, ground: &Ground, journal: &Journal) -> Result<Optio
 /// The words given, then what comes on standard input.
 async fn message(words: &[String]) -> Result<String> {
     let mut text = words.join(" ");
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() || is_device() {
-        return Ok(text);
-    }
-    let mut reading = std::pin::pin!(tokio::task::spawn_blocking(move || {
-        let mut piped = Vec::new();
-        stdin.lock().take(MAX_STDIN + 1).read_to_end(&mut piped).map(|_| piped)
-    }));
-    let piped = match tokio::time::timeout(PATIENCE, &mut reading).await {
-        Ok(piped) => piped,
-        Err(_) => {
-            render::complain("waiting for the end of standard input (close it, or redirect it from /dev/null) …");
-            reading.await
-        }
-    };
-    let piped = piped.context("reading standard input crashed")?.context("cannot read standard input")?;
-    if piped.len() as u64 > MAX_STDIN {
-        return Err(Usage("standard input is longer than 4 MiB; put it into a file and name that".to_owned()).into());
-    }
-    let piped = String::from_utf8(piped).map_err(|_| Usage("standard input is not UTF-8 text".to_owned()))?;
+    let piped = stdin::read(MAX_STDIN).await?;
     if !piped.trim().is_empty() {
         if !text.is_empty() {
             text.push('\n');
@@ -148,10 +146,4 @@ async fn message(words: &[String]) -> Result<String> {
         text.push_str(piped.trim_end());
     }
     Ok(text)
-}
-
-/// Whether standard input is something like /dev/null, or nothing at all.
-fn is_device() -> bool {
-    let kind = rustix::fs::fstat(std::io::stdin()).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
-    matches!(kind, Err(_) | Ok(rustix::fs::FileType::CharacterDevice))
 }

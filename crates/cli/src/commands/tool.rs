@@ -1,5 +1,7 @@
 //! `haft tool`: the tools themselves, without a model.
 
+use std::io::{IsTerminal, stdout};
+
 use anyhow::{Context, Result};
 use haft_permission::{Answerer, Gate};
 use haft_protocol::{Event, Object};
@@ -12,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{ModelArg, Tool};
 use crate::report::{Exit, Usage};
-use crate::watch::interrupted;
+use crate::signals::Signals;
 use crate::wire::Ground;
-use crate::{ask, render};
+use crate::{ask, render, stdin};
 
 /// Longest line of `--jsonl`, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
@@ -27,15 +29,7 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
         Tool::Call { jsonl: true, auto, dir, .. } => call_lines(&Ground::at(dir.as_deref())?, auto).await,
         Tool::Call { name, args, json, auto, dir, .. } => {
             let arguments = match args.as_deref() {
-                Some("-") => {
-                    let mut text = String::new();
-                    tokio::io::stdin()
-                        .take(MAX_LINE)
-                        .read_to_string(&mut text)
-                        .await
-                        .context("cannot read standard input")?;
-                    text
-                }
+                Some("-") => stdin::read(MAX_LINE).await?,
                 Some(text) => text.to_owned(),
                 None => String::new(),
             };
@@ -117,12 +111,16 @@ async fn call(ground: &Ground, name: &str, arguments: &str, json: bool, auto: bo
     let (mut bench, gate, asked) = ground.workbench(answerer)?;
     let cancel = CancellationToken::new();
     let questions = tokio::spawn(questions(asked, gate, cancel.clone()));
-    let answered = stoppable(&mut bench, name, arguments, &cancel).await?;
+    let answered = stoppable(&mut bench, name, arguments, &cancel, &mut Signals::listen()?).await;
     questions.abort();
     let exit = if cancel.is_cancelled() { Exit::Interrupted } else { exit(&answered.result) };
     match (json, answered.result) {
         (true, result) => render::say(&line(result).to_string())?,
-        (false, Ok(output)) => render::say(output.text.trim_end_matches('\n'))?,
+        (false, Ok(output)) => {
+            let text = output.text.trim_end_matches('\n');
+            // A program gets every byte; a terminal nothing that it would obey.
+            render::say(&if stdout().is_terminal() { render::clean(text) } else { text.into() })?;
+        }
         (false, Err(error)) => render::complain(&format!("error: {error}")),
     }
     Ok(exit)
@@ -142,7 +140,7 @@ fn exit(result: &Result<Output, ToolError>) -> Exit {
 async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
     let answerer = if auto { Answerer::Yes } else { Answerer::Nobody };
     let (mut bench, _gate, _asked) = ground.workbench(answerer)?;
-    let cancel = CancellationToken::new();
+    let mut signals = Signals::listen()?;
     let mut input = BufReader::new(tokio::io::stdin());
     loop {
         let mut raw = Vec::new();
@@ -152,7 +150,7 @@ async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
         if read == 0 {
             return Ok(Exit::Done);
         }
-        if raw.len() as u64 > MAX_LINE {
+        if raw.len() as u64 > MAX_LINE && !raw.ends_with(b"\n") {
             skip_line(&mut input).await?;
             raw.clear();
             say_result(Err(ToolError::BadInput("the line is longer than 16 MiB".to_owned())))?;
@@ -161,8 +159,9 @@ async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
         if raw.trim_ascii().is_empty() {
             continue;
         }
+        let cancel = CancellationToken::new();
         let result = match parse(&raw) {
-            Ok((name, arguments)) => stoppable(&mut bench, &name, &arguments, &cancel).await?.result,
+            Ok((name, arguments)) => stoppable(&mut bench, &name, &arguments, &cancel, &mut signals).await.result,
             Err(why) => Err(ToolError::BadInput(why)),
         };
         say_result(result)?;
@@ -199,14 +198,24 @@ fn parse(raw: &[u8]) -> Result<(String, String), String> {
     Ok((name.to_owned(), arguments))
 }
 
-/// Runs a call that Ctrl-C stops.
-async fn stoppable(bench: &mut Workbench, name: &str, arguments: &str, cancel: &CancellationToken) -> Result<Answered> {
+/// Runs a call that Ctrl-C stops: first politely, the second time at once.
+async fn stoppable(
+    bench: &mut Workbench,
+    name: &str,
+    arguments: &str,
+    cancel: &CancellationToken,
+    signals: &mut Signals,
+) -> Answered {
     let mut call = std::pin::pin!(bench.call(name, arguments, cancel.clone()));
-    let mut signals = std::pin::pin!(interrupted()?);
     loop {
         tokio::select! {
-            answered = &mut call => return Ok(answered),
-            () = &mut signals, if !cancel.is_cancelled() => cancel.cancel(),
+            answered = &mut call => return answered,
+            () = signals.next() => {
+                if cancel.is_cancelled() {
+                    return Answered { name: name.to_owned(), result: Err(ToolError::Cancelled) };
+                }
+                cancel.cancel();
+            }
         }
     }
 }

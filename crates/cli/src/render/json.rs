@@ -15,12 +15,23 @@ pub(crate) struct Json<W> {
     thinking: bool,
     answers: HashSet<MessageId>,
     printed: HashSet<PartId>,
+    /// The first line that could not be written.
+    failed: Option<std::io::Error>,
 }
 
 impl<W: Write + Send> Json<W> {
     /// Prints to `out`; what the model thinks only if `thinking`.
     pub(crate) fn new(out: W, clock: Clock, thinking: bool) -> Self {
-        Self { out, clock, thinking, answers: HashSet::new(), printed: HashSet::new() }
+        Self { out, clock, thinking, answers: HashSet::new(), printed: HashSet::new(), failed: None }
+    }
+
+    /// Whether every line was written.
+    ///
+    /// # Errors
+    ///
+    /// Why the first one that was not could not be.
+    pub(crate) fn end(self) -> std::io::Result<()> {
+        self.failed.map_or(Ok(()), Err)
     }
 
     fn part(&mut self, part: &Part, time: u64) {
@@ -57,8 +68,10 @@ impl<W: Write + Send> Json<W> {
     fn line(&mut self, kind: &str, session: &SessionId, time: u64, key: &str, value: Value) {
         let mut line = json!({ "type": kind, "timestamp": time, "sessionID": session.as_str() });
         line[key] = value;
-        // A reader that went away stops the run through the failing summary, not in the middle of a turn.
-        let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+        // A reader that went away does not stop the turn; the run fails at its end.
+        if self.failed.is_none() {
+            self.failed = writeln!(self.out, "{line}").and_then(|()| self.out.flush()).err();
+        }
     }
 }
 

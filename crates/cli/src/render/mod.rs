@@ -28,9 +28,10 @@ pub(crate) trait Render: Send {
     }
 }
 
-/// Prints a line to stderr. Nobody there to read it is no error.
+/// Prints a line to stderr, without what a terminal would obey: errors repeat what others said. Nobody there to read
+/// it is no error.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", clean(text));
 }
 
 /// Prints a line to stdout.

@@ -149,6 +149,23 @@ fn a_session_goes_on_where_it_was() {
 }
 
 #[test]
+fn the_log_tells_each_call_with_its_ids_and_no_content() {
+    let machine = Machine::with(&[("a.txt", "very private words\n")]);
+    let model = machine.scenario(&[
+        r#"{"answer":[{"call":"read","args":{"filePath":"a.txt"},"id":"c1"}]}"#,
+        r#"{"answer":[{"text":"ok"}]}"#,
+    ]);
+    machine.haft(&["run", "go", "--model", &model]).ok();
+    let session = machine.newest_session();
+    let log = std::fs::read_to_string(machine.root().join("state/haft/log/haft.log")).unwrap();
+    let line = log.lines().find(|line| line.contains("tool ended")).unwrap();
+    for field in ["tool.name=\"read\"", "tool.call_id=c1", session["info"]["id"].as_str().unwrap(), "message.id=msg_"] {
+        assert!(line.contains(field), "{field} is not in: {line}");
+    }
+    assert!(!log.contains("very private words"), "{log}");
+}
+
+#[test]
 fn a_recording_plays_again() {
     let machine = Machine::with(&[("a.txt", "one\n")]);
     let model = machine.scenario(&FIX);

@@ -5,6 +5,16 @@ use serde_json::{Value, json};
 use crate::support::Machine;
 
 #[test]
+fn without_a_command_there_is_help() {
+    let machine = Machine::with(&[]);
+    let help = machine.haft(&[]).ok().out;
+    for command in ["demo", "run", "tool", "session"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command} is not in: {help}");
+    }
+    machine.haft(&["fly"]).ends(2).says(&["unrecognized subcommand 'fly'"]);
+}
+
+#[test]
 fn the_tools_are_listed_and_described() {
     let machine = Machine::with(&[]);
     let listed = machine.haft(&["tool", "list"]).ok();

@@ -69,6 +69,13 @@ impl Reader {
                     answer.beats.push(Beat::Wait(Duration::from_millis(ms - self.now)));
                     self.now = ms;
                 }
+                let twin = |beat: &Beat| {
+                    matches!((beat, &what),
+                    (Beat::Chunk(Chunk::ToolCall { id: one, .. }), Timed::Chunk(Chunk::ToolCall { id: other, .. })) if one == other)
+                };
+                if answer.beats.iter().any(twin) {
+                    return Err("a call of this answer has that id already; ids are unique in an answer".to_owned());
+                }
                 answer.beats.push(match what {
                     Timed::Chunk(chunk) => Beat::Chunk(chunk),
                     Timed::Error(failing) => Beat::Fail(failing),

@@ -17,7 +17,16 @@ pub(super) fn answer(line: &str, number: usize) -> Result<Answer, String> {
         if matches!(steps.last(), Some(Step::Fail(_) | Step::Hang)) {
             return Err(format!("step {}: nothing can follow an error or a hang", at + 1));
         }
-        steps.push(read(step, &format!("call_{number}_{}", at + 1)).map_err(|why| format!("step {}: {why}", at + 1))?);
+        let step = read(step, &format!("call_{number}_{}", at + 1)).map_err(|why| format!("step {}: {why}", at + 1))?;
+        if let Step::Call { id: Some(id), .. } = &step
+            && steps.iter().any(|other| matches!(other, Step::Call { id: Some(other), .. } if other == id))
+        {
+            return Err(format!(
+                "step {}: a call before it has the id {id:?} too; ids are unique in an answer",
+                at + 1
+            ));
+        }
+        steps.push(step);
     }
     Ok(match line.finish {
         Some(finish) => Answer::finishing(steps, finish.into()),

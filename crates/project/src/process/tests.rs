@@ -119,14 +119,16 @@ async fn a_shell_that_is_missing_is_named() {
 
 #[test]
 fn secrets_are_not_passed_on() {
-    let ours = ["PATH", "OPENAI_API_KEY", "gh_token", "X_SECRET", "Listed", "TOKENS", "HAFT"];
-    let ours = ours.iter().map(|name| (OsString::from(name), OsString::from("ours")));
+    let secret = ["OPENAI_API_KEY", "gh_token", "X_SECRET", "Listed", "TOKEN", "API_KEY", "AWS_SECRET_ACCESS_KEY"];
+    let ours = ["PATH", "TOKENS", "NOTOKEN", "SECRET_NAME", "HAFT"].into_iter().chain(secret);
+    let ours = ours.map(|name| (OsString::from(name), OsString::from("ours")));
     let added = [("DEPLOY_TOKEN".to_owned(), "given".to_owned())];
     let got: Vec<_> = environment(ours, &["LISTED".to_owned()], &added)
         .into_iter()
         .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
         .collect();
-    assert_eq!(got, ["PATH=ours", "TOKENS=ours", "HAFT=ours", "HAFT=1", "AGENT=1", "OPENCODE=1", "DEPLOY_TOKEN=given"]);
+    let plain = ["PATH=ours", "TOKENS=ours", "NOTOKEN=ours", "SECRET_NAME=ours", "HAFT=ours"];
+    assert_eq!(got, [&plain[..], &["HAFT=1", "AGENT=1", "OPENCODE=1", "DEPLOY_TOKEN=given"]].concat());
 }
 
 const TREE: &str = "sh -c 'sh -c \"echo \\$\\$; sleep 1000\" & echo $$; wait' & echo $$; wait";

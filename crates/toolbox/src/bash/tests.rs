@@ -70,6 +70,58 @@ async fn the_whole_command_is_asked_for() {
     assert!(!std::path::Path::new(&scene.path("made")).exists());
 }
 
+#[tokio::test]
+async fn a_rule_is_not_got_round() {
+    let scene = Scene::with_rules(&[
+        ("*", "*", Action::Allow),
+        ("bash", "touch *", Action::Deny),
+        ("bash", "./touch made", Action::Allow),
+    ]);
+    for command in [
+        "touch made",
+        " touch made",
+        "\ttouch made",
+        "touch\tmade",
+        "touch  made",
+        "touch made ",
+        "\n touch made",
+        "touch made\n",
+        "true\ntouch made",
+        "true; touch made",
+        "touch 'made'",
+        "'touch' made",
+        "to\\uch made",
+        "X=1 touch made",
+        "$(touch made)",
+        "`touch made`",
+        "true & touch made",
+        "true | touch made",
+        "{ touch made; }",
+        ">made touch made",
+        "./touch made;",
+        "./touch made #",
+        "touch\u{a0}made; touch made",
+    ] {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied", "{command:?}");
+        assert!(!std::path::Path::new(&scene.path("made")).exists(), "{command:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_is_what_the_shell_is_given() {
+    let scene = Scene::new();
+    for command in ["  printf  a\t b ", "printf 'a  b'  "] {
+        scene.run("bash", json!({"command": command})).await.unwrap();
+    }
+    let asked = scene.asked("bash");
+    let patterns: Vec<&str> = asked.iter().map(|access| access.patterns[0].as_str()).collect();
+    assert_eq!(patterns, ["printf a b", "printf 'a  b'  "]);
+    assert_eq!(asked[0].metadata, *json!({"command": "  printf  a\t b "}).as_object().unwrap());
+    scene.run("bash", json!({"command": "pwd", "workdir": "src"})).await.unwrap();
+    assert_eq!(scene.asked("bash")[2].metadata["workdir"], scene.path("src"));
+}
+
 #[test]
 fn only_plain_words_are_told_apart() {
     for plain in ["ls", "git status --short", "cargo test -p a_b", "make x/y.o", "a\tb", "npm i @a/b@1.2", "date +%s"] {

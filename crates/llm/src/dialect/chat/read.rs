@@ -12,7 +12,7 @@ use crate::{Chunk, Finish, Item, LlmError, Request, Secret, Usage};
 /// Most calls in one answer.
 const MAX_CALLS: usize = 128;
 
-/// Most that is kept of one answer until its end (arguments, and thinking to be given back), in bytes.
+/// Longest answer, in bytes: words, thoughts and arguments.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
 
 /// The key of an item that names the field which thinking came in.
@@ -173,7 +173,8 @@ impl Reader {
     fn completion(&mut self, completion: Completion, data: &str, chunks: &mut Chunks) -> Result<(), LlmError> {
         let Completion { choices, usage, .. } = completion;
         if choices.is_none() && usage.is_none() {
-            tracing::debug!(provider = self.provider, event = %excerpt(&hide(data, &self.secrets)), "an event that says nothing known");
+            let event: Value = serde_json::from_str(data).unwrap_or_default();
+            tracing::debug!(provider = self.provider, fields = fields(&event), "an event that says nothing known");
         }
         if let Some(usage) = usage.as_ref().and_then(read_usage) {
             self.usage = Some(usage);
@@ -193,12 +194,12 @@ impl Reader {
         let Delta { content, refusal, reasoning_content, reasoning, reasoning_details, tool_calls } = delta;
         self.thinking(reasoning_content, reasoning, reasoning_details.unwrap_or_default(), chunks)?;
         match content {
-            Some(Words::Text(text)) => self.text(text, chunks),
-            Some(Words::Parts(parts)) => self.parts(&parts, chunks),
+            Some(Words::Text(text)) => self.text(text, chunks)?,
+            Some(Words::Parts(parts)) => self.parts(&parts, chunks)?,
             None => {}
         }
         if let Some(refusal) = refusal {
-            self.text(refusal, chunks);
+            self.text(refusal, chunks)?;
         }
         for call in tool_calls.into_iter().flatten() {
             self.call(call, chunks)?;
@@ -229,7 +230,7 @@ impl Reader {
         if text.is_empty() && details.is_empty() {
             return Ok(());
         }
-        self.reason_on(Some(field), text, chunks);
+        self.reason_on(Some(field), text, chunks)?;
         self.keep(details.iter().map(|detail| detail.to_string().len()).sum())?;
         if let Some(Open::Reasoning { details: kept, .. }) = &mut self.open {
             details.into_iter().for_each(|detail| merge(kept, detail));
@@ -238,7 +239,8 @@ impl Reader {
     }
 
     /// Opens a block of thinking, if none is open, and goes on in it.
-    fn reason_on(&mut self, field: Option<&'static str>, text: String, chunks: &mut Chunks) {
+    fn reason_on(&mut self, field: Option<&'static str>, text: String, chunks: &mut Chunks) -> Result<(), LlmError> {
+        self.keep(text.len())?;
         if !matches!(self.open, Some(Open::Reasoning { .. })) {
             self.close(chunks);
             self.open = Some(Open::Reasoning { field, details: Vec::new() });
@@ -246,33 +248,37 @@ impl Reader {
         if !text.is_empty() {
             chunks.push_back(Chunk::Reasoning(text));
         }
+        Ok(())
     }
 
-    fn text(&mut self, text: String, chunks: &mut Chunks) {
+    fn text(&mut self, text: String, chunks: &mut Chunks) -> Result<(), LlmError> {
         if text.is_empty() {
-            return;
+            return Ok(());
         }
+        self.keep(text.len())?;
         if !matches!(self.open, Some(Open::Text)) {
             self.close(chunks);
             self.open = Some(Open::Text);
         }
         chunks.push_back(Chunk::Text(text));
+        Ok(())
     }
 
     /// Some vendors send parts where others send a string, and thinking as one of them.
-    fn parts(&mut self, parts: &[Value], chunks: &mut Chunks) {
+    fn parts(&mut self, parts: &[Value], chunks: &mut Chunks) -> Result<(), LlmError> {
         let text = |part: &Value| part["text"].as_str().unwrap_or_default().to_owned();
         for part in parts {
             match part["type"].as_str() {
-                Some("text") => self.text(text(part), chunks),
+                Some("text") => self.text(text(part), chunks)?,
                 Some("thinking") => {
                     for part in part["thinking"].as_array().into_iter().flatten() {
-                        self.reason_on(None, text(part), chunks);
+                        self.reason_on(None, text(part), chunks)?;
                     }
                 }
-                _ => tracing::debug!(provider = self.provider, r#type = %part["type"], "a part that is not known"),
+                _ => tracing::debug!(provider = self.provider, fields = fields(part), "a part that is not known"),
             }
         }
+        Ok(())
     }
 
     fn call(&mut self, delta: CallDelta, chunks: &mut Chunks) -> Result<(), LlmError> {
@@ -286,7 +292,7 @@ impl Reader {
             Some(object) => object.to_string(),
         };
         let at = self.place(index, &id, &name)?;
-        self.keep(arguments.len())?;
+        self.keep(id.len() + name.len() + arguments.len())?;
         let call = &mut self.calls[at];
         if call.name.is_empty() {
             call.name = name;
@@ -383,9 +389,9 @@ impl Reader {
             Ok(value) if event.name == "error" || value.get("error").is_some_and(|error| !error.is_null()) => {
                 Err(self.failed(data))
             }
-            Ok(_) => {
-                let event = excerpt(&hide(data, &self.secrets));
-                tracing::warn!(provider = self.provider, %event, "an event of an unknown form is left out");
+            Ok(event) => {
+                let fields = fields(&event);
+                tracing::warn!(provider = self.provider, fields, "an event of an unknown form is left out");
                 Ok(())
             }
             // The stream ended in the middle of it, which shows at its end.
@@ -414,6 +420,12 @@ fn finish(reason: Option<String>, calls: bool) -> Finish {
         None => Finish::Unknown,
         Some(_) => Finish::Other(reason.unwrap_or_default()),
     }
+}
+
+/// The names of the fields of an event, for the log. What they hold is part of a conversation, and not for it.
+fn fields(event: &Value) -> String {
+    let names: Vec<&str> = event.as_object().into_iter().flat_map(|fields| fields.keys().map(String::as_str)).collect();
+    excerpt(&names.join(" "))
 }
 
 fn detail_text(detail: &Value) -> Option<&str> {

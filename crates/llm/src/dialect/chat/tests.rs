@@ -562,16 +562,22 @@ fn more_calls_than_any_answer_has_are_an_error() {
 }
 
 #[test]
-fn arguments_have_a_bound() {
+fn an_answer_has_a_bound() {
     let piece = "x".repeat(8 * 1024 * 1024);
-    let event = |delta: &str| {
-        format!(
-            "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"function\":{{\"name\":\"ls\",\"arguments\":\"{delta}\"}}}}]}}}}]}}\n\n"
-        )
-    };
-    let event = event(&piece);
-    let (_, error) = read(std::iter::repeat_n(event.as_bytes(), 9));
-    assert!(matches!(error, Some(LlmError::Malformed { .. })), "{error:?}");
+    for delta in [
+        format!(r#"{{"content":"{piece}"}}"#),
+        format!(r#"{{"content":[{{"type":"text","text":"{piece}"}}]}}"#),
+        format!(r#"{{"refusal":"{piece}"}}"#),
+        format!(r#"{{"reasoning_content":"{piece}"}}"#),
+        format!(r#"{{"reasoning_details":[{{"type":"x","data":"{piece}"}}]}}"#),
+        format!(r#"{{"tool_calls":[{{"index":0,"function":{{"name":"ls","arguments":"{piece}"}}}}]}}"#),
+        format!(r#"{{"tool_calls":[{{"index":0,"id":"{piece}"}}]}}"#),
+    ] {
+        let event = format!("data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n\n");
+        let (chunks, error) = read(std::iter::repeat_n(event.as_bytes(), 9));
+        assert!(matches!(error, Some(LlmError::Malformed { .. })), "{} {error:?}", &delta[..30]);
+        assert!(chunks.len() <= 8);
+    }
 }
 
 #[test]
