@@ -96,12 +96,13 @@ fn measure(haft: &Path, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> {
         ))
     };
     let bash = call(r#"{"call":"bash","args":{"command":"true"}}"#);
-    let kinds: [(&'static str, f64, Vec<String>); 3] = [
-        ("step with read, last byte to next request", 3.0, vec![read; STEPS]),
-        ("step with edit, last byte to next request", 3.0, (0..STEPS).map(edit).collect()),
-        ("step with bash, last byte to next request", 8.0, vec![bash; STEPS]),
+    // What the result of a call that worked holds, beside the limit.
+    let kinds: [(&'static str, f64, &str, Vec<String>); 3] = [
+        ("step with read, last byte to next request", 3.0, "End of file", vec![read; STEPS]),
+        ("step with edit, last byte to next request", 3.0, "Edited ", (0..STEPS).map(edit).collect()),
+        ("step with bash, last byte to next request", 8.0, "(no output)", vec![bash; STEPS]),
     ];
-    for (what, limit, mut answers) in kinds {
+    for (what, limit, sign, mut answers) in kinds {
         answers.push(call(r#"{"text":"Done."}"#));
         let server = serve(&answers)?;
         home.use_model(server.url())?;
@@ -110,8 +111,14 @@ fn measure(haft: &Path, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> {
         let requests = server.requests();
         ensure!(requests.len() == answers.len(), "{what}: {} requests", requests.len());
         // The first step also opens files and starts threads that later ones find ready.
-        let gaps = requests.windows(2).skip(1).filter_map(|pair| Some(ms(pair[1].received - pair[0].answered?)));
-        rows.push(Row { what, measured: middle(gaps.collect()), limit: Some(limit), unit: "ms" });
+        let gaps: Vec<f64> =
+            requests.windows(2).skip(1).filter_map(|pair| Some(ms(pair[1].received - pair[0].answered?))).collect();
+        ensure!(gaps.len() == STEPS - 1, "{what}: {} of {STEPS} steps could be measured", gaps.len());
+        // A call that was refused or failed would look fast.
+        let last = requests.last().map(|request| request.body["messages"].to_string()).unwrap_or_default();
+        let worked = last.matches(sign).count();
+        ensure!(worked == STEPS, "{what}: {worked} of {STEPS} calls did their work");
+        rows.push(Row { what, measured: middle(gaps), limit: Some(limit), unit: "ms" });
     }
     let spawn = median(RUNS, || {
         let started = Instant::now();
@@ -179,11 +186,15 @@ impl Home {
         let mut child = self.command(haft, args).spawn()?;
         let status = format!("/proc/{}/status", child.id());
         let mut peak: f64 = 0.0;
-        while child.try_wait()?.is_none() {
+        let ended = loop {
+            if let Some(ended) = child.try_wait()? {
+                break ended;
+            }
             let text = std::fs::read_to_string(&status).unwrap_or_default();
             let kib = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
             peak = peak.max(kib.and_then(|kib| kib.trim().parse::<f64>().ok()).unwrap_or_default() / 1024.0);
-        }
+        };
+        ensure!(ended.success() && peak > 0.0, "haft {args:?} ended with {ended}, and its memory was not seen");
         Ok(peak)
     }
 }

@@ -96,7 +96,9 @@ async fn failures_arrive_as_what_they_are() {
         // It was only a try; the next one at the same place says something first.
         let failed = ask(&chat, 0).await;
         let [Ok(Chunk::Text(_)), Err(error)] = &failed[..] else { panic!("{kind}: {failed:?}") };
-        assert_eq!(Failing::of(error).unwrap().kind, kind, "{error}");
+        // A connection that breaks once words have come has cut the answer off.
+        let seen = if kind == FailKind::Transport { FailKind::CutOff } else { kind };
+        assert_eq!(Failing::of(error).unwrap().kind, seen, "{error}");
     }
 }
 

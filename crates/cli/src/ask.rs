@@ -1,101 +1,126 @@
 //! Asking the person at the terminal for leave.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
 
 use haft_permission::Gate;
 use haft_protocol::{Ask, Reply};
+use rustix::termios::{QueueSelector, tcflush};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::render::{Paint, clean, diff_lines};
+use crate::render::{Paint, complain, diff_lines, spelled};
 
 /// Longest answer, in bytes; a terminal gives no longer lines.
 const MAX_LINE: usize = 4096;
 
-/// Whether somebody is there to ask: both the keyboard and the screen are a terminal's.
+/// Whether somebody is there to ask: there is a screen, and a keyboard that belongs to it. Standard input may be a
+/// pipe that holds the prompt.
 pub(crate) fn somebody_is_there() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    std::io::stderr().is_terminal() && keyboard().is_ok()
 }
 
-/// Shows `ask`, waits for a line and passes the answer on. Gives up when `stop` fires.
+/// The keyboard of the terminal that this program was started from.
+fn keyboard() -> std::io::Result<File> {
+    File::open("/dev/tty")
+}
+
+/// Shows `ask`, waits for an answer and passes it on. Gives up when `stop` fires.
 pub(crate) async fn answer(ask: &Ask, gate: &Gate, stop: &CancellationToken) {
     // An answer to another question may have settled this one.
     if !gate.is_waiting(&ask.id) {
         return;
     }
-    let shown = question(ask, Paint::new(true));
-    let read = tokio::task::spawn_blocking(move || {
-        let mut screen = std::io::stderr().lock();
-        write!(screen, "{shown}").and_then(|()| screen.flush())?;
-        drop(screen);
-        read_line()
-    });
-    let line = tokio::select! {
-        line = read => line.ok().and_then(Result::ok).flatten(),
-        () = stop.cancelled() => return,
+    let always = !ask.always.is_empty();
+    let mut shown = question(ask, Paint::new(true));
+    let reply = loop {
+        let read = tokio::task::spawn_blocking(move || read_line(&shown));
+        let line = tokio::select! {
+            line = read => line.ok().and_then(Result::ok).flatten(),
+            () = stop.cancelled() => {
+                complain("");
+                return;
+            }
+        };
+        let Some(line) = line else { break Reply::Reject { advice: None } };
+        match understood(&line, always) {
+            Some(reply) => break reply,
+            None => shown = choices(ask),
+        }
     };
     // An ask that was taken back meanwhile needs no answer.
-    let _ = gate.reply(&ask.id, understood(line.as_deref(), !ask.always.is_empty()));
+    let _ = gate.reply(&ask.id, reply);
 }
 
-/// Reads a line that was typed after the question was there to read; `None` where the terminal is gone.
-fn read_line() -> std::io::Result<Option<String>> {
-    let stdin = std::io::stdin();
-    // What was typed or pasted before cannot be meant for this question. Where nothing can be flushed, nothing waits.
-    let _ = rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush);
+/// Shows a question and reads a line that was typed after it was there to read. `None` where the terminal is gone or
+/// the person closed it.
+fn read_line(shown: &str) -> std::io::Result<Option<String>> {
+    let keyboard = keyboard()?;
+    // What was typed or pasted before cannot be meant for this question.
+    tcflush(&keyboard, QueueSelector::IFlush)?;
+    let mut screen = std::io::stderr().lock();
+    write!(screen, "{shown}").and_then(|()| screen.flush())?;
+    drop(screen);
     let mut line = vec![0; MAX_LINE];
-    // Not through the standard buffer, which would keep the rest of a paste for the next question.
-    let read = rustix::io::read(&stdin, &mut line)?;
+    let read = rustix::io::read(&keyboard, &mut line)?;
     line.truncate(read);
     Ok((read > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// What a line means. Whatever is not clearly a yes is a no.
-fn understood(line: Option<&str>, always: bool) -> Reply {
-    let Some(line) = line.map(str::trim) else { return Reply::Reject { advice: None } };
+/// What a line means, or `None` if that is not clear and must be asked again.
+fn understood(line: &str, always: bool) -> Option<Reply> {
+    let line = line.trim();
     match line.to_lowercase().as_str() {
-        "y" | "yes" => Reply::Once,
-        "a" | "always" if always => Reply::Always,
-        "" | "n" | "no" | "a" | "always" => Reply::Reject { advice: None },
-        _ => Reply::Reject { advice: Some(line.to_owned()) },
+        "y" | "yes" => Some(Reply::Once),
+        "a" | "always" if always => Some(Reply::Always),
+        "n" | "no" => Some(Reply::Reject { advice: None }),
+        // A slip of the finger, or a key that is no letter, is no advice.
+        other if other.chars().count() < 2 || other == "always" || other.contains(char::is_control) => None,
+        _ => Some(Reply::Reject { advice: Some(line.to_owned()) }),
     }
 }
 
 fn question(ask: &Ask, paint: Paint) -> String {
     let shown = |key: &str| ask.metadata.get(key).and_then(Value::as_str);
     let wish = match ask.permission.as_str() {
-        "bash" => "run a command",
-        "edit" => "change a file",
-        "read" => "read a file that may hold secrets",
-        "external_directory" => "go outside the project",
-        other => other,
+        "bash" => match shown("command").map_or(1, |command| command.lines().count()) {
+            0 | 1 => "run a command".to_owned(),
+            lines => format!("run a command of {lines} lines"),
+        },
+        "edit" => "change a file".to_owned(),
+        "read" => "read a file that may hold secrets".to_owned(),
+        "external_directory" => "go outside the project".to_owned(),
+        other => spelled(other).into_owned(),
     };
-    let mut text = format!("\n{}\n", paint.yellow(&format!("△ The agent wants to {}", clean(wish))));
+    let patterns = ask.patterns.join(", ");
+    let mut text = format!("\n{}\n", paint.yellow(&format!("△ The agent wants to {wish}")));
+    let mut line = |line: &str| text.push_str(&format!("  {}\n", spelled(line)));
     match (shown("diff"), shown("command")) {
         (Some(diff), _) => {
-            text.push_str(&format!("  {}\n", clean(&ask.patterns.join(", "))));
+            line(&patterns);
             text.push_str(&diff_lines(diff, paint).join("\n"));
             text.push('\n');
         }
         (None, Some(command)) => {
-            for line in clean(command).lines() {
-                text.push_str(&format!("  {line}\n"));
+            command.lines().for_each(&mut line);
+            if let Some(folder) = shown("workdir") {
+                line(&format!("in {folder}"));
             }
             if ask.permission != "bash" {
-                text.push_str(&format!("  in {}\n", clean(&ask.patterns.join(", "))));
+                line(&format!("which means {patterns}"));
             }
         }
-        (None, None) => {
-            let patterns = ask.patterns.join(", ");
-            text.push_str(&format!("  {}\n", clean(shown("filepath").unwrap_or(&patterns))));
-        }
+        (None, None) => line(shown("filepath").unwrap_or(&patterns)),
     }
+    text + &choices(ask)
+}
+
+fn choices(ask: &Ask) -> String {
     let always = match ask.always.as_slice() {
         [] => String::new(),
-        always => format!("  [a] yes, and from now on: {} {}", ask.permission, clean(&always.join(", "))),
+        always => format!("  [a] yes, and all like it in this run ({} {})", ask.permission, always.join(", ")),
     };
-    text.push_str(&format!("  [y] yes, once{always}  [n] no  or say what to do instead: "));
-    text
+    format!("  [y] yes, once{}  [n] no, stop  or say what to do instead: ", spelled(&always))
 }
 
 #[cfg(test)]
@@ -103,20 +128,23 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: Option<&str>, always: bool, want: Reply) {
+    fn check(line: &str, always: bool, want: Option<Reply>) {
         assert_eq!(understood(line, always), want, "{line:?}");
     }
 
     #[test]
-    fn whatever_is_not_clearly_a_yes_is_a_no() {
-        let no = Reply::Reject { advice: None };
-        check(Some("y\n"), true, Reply::Once);
-        check(Some(" YES \n"), true, Reply::Once);
-        check(Some("a\n"), true, Reply::Always);
-        check(Some("a\n"), false, no.clone());
-        check(Some("\n"), true, no.clone());
-        check(Some("n\n"), true, no.clone());
-        check(None, true, no);
-        check(Some("use b.rs\n"), true, Reply::Reject { advice: Some("use b.rs".to_owned()) });
+    fn only_a_clear_yes_is_a_yes() {
+        check("y\n", true, Some(Reply::Once));
+        check(" YES \n", true, Some(Reply::Once));
+        check("a\n", true, Some(Reply::Always));
+        check("n\n", true, Some(Reply::Reject { advice: None }));
+        check("use b.rs\n", true, Some(Reply::Reject { advice: Some("use b.rs".to_owned()) }));
+    }
+
+    #[test]
+    fn what_is_not_clear_is_asked_again() {
+        for line in ["\n", "a\n", "q\n", "always\n", "\u{1b}[A\n", "é\n"] {
+            check(line, false, None);
+        }
     }
 }

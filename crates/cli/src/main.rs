@@ -17,9 +17,13 @@ mod wire;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use tokio::signal::unix::SignalKind;
 
 use crate::args::{Cli, Command};
 use crate::report::Exit;
+
+/// The signal of a process that exceeds its limit on the size of files; the same number on Linux and macOS.
+const SIGXFSZ: i32 = 25;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -36,6 +40,11 @@ fn main() -> ExitCode {
     if let Ok(folders) = folders::Folders::find() {
         log::start(&folders.state.join("log"), cli.print_logs);
     }
+    // Else every command could read our environment, and the keys in it, in /proc.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
+        tracing::warn!(%error, "commands may read this program's environment");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(run(command));
@@ -45,6 +54,8 @@ fn main() -> ExitCode {
     });
     match result {
         Ok(exit) => exit.into(),
+        // Who closes our output early has seen enough.
+        Err(error) if report::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
             tracing::error!(error = format!("{error:#}"), "failed");
             render::complain(&report::describe(&error));
@@ -54,6 +65,8 @@ fn main() -> ExitCode {
 }
 
 async fn run(command: Command) -> anyhow::Result<Exit> {
+    // A limit on the size of files is then an error of the write that exceeds it, and not the end of the program.
+    let _exceeded = tokio::signal::unix::signal(SignalKind::from_raw(SIGXFSZ));
     match command {
         Command::Demo(args) => commands::demo::run(args).await,
         Command::Run(args) => commands::run::run(args).await,

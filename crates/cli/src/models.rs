@@ -35,7 +35,7 @@ pub(crate) fn choose(named: Option<&str>, config: &Config) -> Result<Model> {
     };
     let (vendor, id) =
         named.split_once('/').filter(|(vendor, id)| !vendor.is_empty() && !id.is_empty()).ok_or_else(|| {
-            Usage(format!("--model wants VENDOR/MODEL, such as openai/gpt-5.1 or script/FILE, not {named:?}"))
+            Usage(format!("a model is named VENDOR/MODEL, such as openai/gpt-5.1 or script/FILE, not {named:?}"))
         })?;
     match vendor {
         "script" => Ok(played(vendor, id, Arc::new(Script::open(Path::new(id))?))),

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use haft_config::ConfigError;
 use haft_llm::LlmError;
+use haft_protocol::SessionId;
 use haft_session::{SessionError, TurnError};
 
 /// How a command ended.
@@ -39,6 +40,21 @@ impl From<Exit> for ExitCode {
 #[error("{0}")]
 pub(crate) struct Usage(pub String);
 
+/// Something failed in a session, which can be gone on with.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub(crate) struct InSession {
+    pub id: SessionId,
+    pub source: SessionError,
+}
+
+/// Whether nobody reads standard output any more.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let kind =
+        |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    error.chain().any(|cause| kind(cause) == Some(std::io::ErrorKind::BrokenPipe))
+}
+
 /// What a person reads: the chain of causes, then what to do.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let mut text = format!("error: {error}");
@@ -62,40 +78,37 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
 }
 
 fn hint(error: &anyhow::Error) -> Option<String> {
-    let model = error.chain().find_map(|cause| {
-        cause.downcast_ref::<LlmError>().or_else(|| match cause.downcast_ref::<TurnError>() {
-            Some(TurnError::Model(error)) => Some(error),
-            _ => match cause.downcast_ref::<SessionError>() {
-                Some(SessionError::Turn(TurnError::Model(error))) => Some(error),
-                _ => None,
-            },
-        })
-    });
-    if let Some(error) = model {
-        return Some(after_model(error));
+    let failed = error.chain().find_map(|cause| cause.downcast_ref::<InSession>());
+    if let Some(InSession { id, source: SessionError::Turn(TurnError::Model(error)) }) = failed {
+        return Some(after_model(error, id));
     }
-    error
-        .chain()
-        .any(|cause| cause.is::<ConfigError>())
-        .then(|| "mend that file, or set HAFT_DISABLE_PROJECT_CONFIG=1 to leave the project's files out".to_owned())
+    match error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>())? {
+        ConfigError::Syntax { .. } | ConfigError::Value { .. } | ConfigError::File { .. } => {
+            Some("mend that, or set HAFT_DISABLE_PROJECT_CONFIG=1 to leave the project's files out".to_owned())
+        }
+        ConfigError::Unreadable { .. } => None,
+    }
 }
 
-fn after_model(error: &LlmError) -> String {
+/// What to do about a model's failure in the session `id`.
+fn after_model(error: &LlmError, id: &SessionId) -> String {
     let wait = |after: &Option<std::time::Duration>| match after {
         Some(after) => format!("wait {} s, then", after.as_secs().max(1)),
         None => "wait a little, then".to_owned(),
     };
-    let again = "`haft run --continue \"go on\"`; everything up to here is kept";
+    let again = format!("`haft run --session {id} \"go on\"`; everything up to here is kept");
     match error {
         LlmError::RateLimited { after, .. } => format!("{} {again}", wait(after)),
         LlmError::Server { after, .. } => format!("{} {again}", wait(after)),
         LlmError::TooLong { .. } => "start a new session, or ask about less at a time".to_owned(),
         LlmError::Unauthorized { .. } => {
-            "check the key: `options.apiKey` of the provider in opencode.json, or its environment variable".to_owned()
+            "check the key: `options.apiKey` of the provider in opencode.json, and that the variable it names is set"
+                .to_owned()
         }
         LlmError::Quota { .. } => "add credit at the vendor, or choose another model with --model".to_owned(),
         LlmError::Rejected { .. } => {
-            "the request itself was refused: check the model's name and the provider's options".to_owned()
+            "check the model's name, the provider's options, and `options.baseURL`, which usually ends in /v1"
+                .to_owned()
         }
         LlmError::Transport { .. } => {
             format!("check the address (`options.baseURL`) and that the server runs, then {again}")

@@ -1,6 +1,7 @@
 //! Following a session: each event to the screen, each question to the person.
 
 use std::io::{IsTerminal, stderr, stdout};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use haft_permission::Gate;
@@ -49,10 +50,16 @@ impl Watch {
             gate: setup.gate.clone(),
             clock: setup.clock.clone(),
             agent: setup.agent.name.clone(),
-            model: format!("{}/{}", model.provider_id, model.model_id),
+            model: format!("{}/{}{}", model.provider_id, model.model_id, elsewhere(&setup.place.directory)),
             began: setup.clock.now_ms(),
         }
     }
+}
+
+/// The folder that is worked in, if it is not the one that the person is in.
+fn elsewhere(directory: &Path) -> String {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    if here.is_ok_and(|here| here == directory) { String::new() } else { format!(" · in {}", directory.display()) }
 }
 
 impl Screen {

@@ -14,6 +14,7 @@ use haft_toolbox::World;
 use tokio::sync::mpsc;
 
 use crate::folders::{self, Folders};
+use crate::render;
 
 /// What every command about a folder begins with.
 pub(crate) struct Ground {
@@ -43,6 +44,9 @@ impl Ground {
                 .collect(),
         };
         let config = haft_config::load(&sources)?;
+        for warning in &config.warnings {
+            render::complain(&format!("warning: {warning}"));
+        }
         tracing::info!(directory = %place.directory.display(), settings = ?config.origins, "started");
         Ok(Self { folders, place, config })
     }

@@ -109,7 +109,10 @@ impl Sources {
         }
         for program in ["OPENCODE_CONFIG_CONTENT", "HAFT_CONFIG_CONTENT"] {
             if let Some(text) = self.env(program) {
-                layers.push(self.layer(program, text, &self.directory)?);
+                let mut layer = self.layer(program, text, &self.directory)?;
+                // It may spell out keys.
+                layer.secrets.push(program.to_owned());
+                layers.push(layer);
             }
         }
         for program in ["OPENCODE_PERMISSION", "HAFT_PERMISSION"] {

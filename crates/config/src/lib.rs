@@ -8,6 +8,7 @@
 //! the values it needs.
 
 mod error;
+mod keys;
 mod layers;
 mod permission;
 mod provider;

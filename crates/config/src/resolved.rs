@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::ConfigError;
+use crate::keys;
 use crate::layers::{Source, Sources, lay};
 use crate::permission;
 use crate::provider::ProviderConfig;
@@ -22,6 +23,8 @@ pub struct Config {
     pub rules: Vec<Rule>,
     /// Names of environment variables that hold keys, and that no command needs to see.
     pub secrets: Vec<String>,
+    /// What a person should know: keys nobody knows, and keys whose meaning is not honoured yet.
+    pub warnings: Vec<String>,
     /// The files and variables that were read, weakest first.
     pub origins: Vec<String>,
 }
@@ -57,6 +60,7 @@ fn resolve(layers: Vec<Source>, sources: &Sources) -> Result<Config, ConfigError
     }
     let mut config = check("the configuration", &merged, sources)?;
     for layer in layers {
+        config.warnings.extend(keys::warnings(&layer.origin, &layer.value));
         config.origins.push(layer.origin);
         config.secrets.extend(layer.secrets);
     }
@@ -93,7 +97,15 @@ fn typed<T: DeserializeOwned>(object: &Value, key: &str) -> Result<Option<T>, (S
         Some(value) => serde_path_to_error::deserialize(value).map(Some).map_err(|error| {
             let below = error.path().to_string();
             let place = if below == "." { key.to_owned() } else { format!("{key}.{below}") };
-            (place, format!("cannot be used: {}", error.into_inner()))
+            // What the reader says repeats the value that it found, which may be a key.
+            let told = error.into_inner().to_string();
+            let wanted = told.rsplit_once(", expected ").map_or("something else", |(_, wanted)| wanted);
+            let wanted = match wanted {
+                "u64" => "a whole number",
+                "f64" => "a number",
+                other => other,
+            };
+            (place, format!("must be {wanted}"))
         }),
     }
 }
@@ -209,7 +221,7 @@ mod tests {
         fails(
             &[("project/opencode.json", "{\"model\": 5}")],
             &[],
-            expect!["~/project/opencode.json: model cannot be used: invalid type: integer `5`, expected a string"],
+            expect!["~/project/opencode.json: model must be a string"],
         );
         fails(
             &[("project/opencode.json", "[1]")],
@@ -224,9 +236,7 @@ mod tests {
         fails(
             &[("project/opencode.json", r#"{"provider": {"x": {"models": {"m": {"limit": {"output": "many"}}}}}}"#)],
             &[],
-            expect![[
-                r#"~/project/opencode.json: provider.x.models.m.limit.output cannot be used: invalid type: string "many", expected u64"#
-            ]],
+            expect!["~/project/opencode.json: provider.x.models.m.limit.output must be a whole number"],
         );
         fails(
             &[("project/opencode.json", r#"{"model": "{file:none.txt}"}"#)],

@@ -70,6 +70,9 @@ pub enum Effect {
     Read(PathBuf),
     /// Writing, making or removing this file, and reading it. Absolute, without links.
     Write(PathBuf),
+    /// Going out of the project into this folder, and no other. It opens nothing there: each file is asked for then.
+    /// Absolute, without links.
+    Enter(PathBuf),
     /// Running exactly this command line in this folder.
     Run {
         /// The text for the shell.
@@ -95,13 +98,18 @@ impl Grant {
         self.effects.iter().any(|effect| match effect {
             Effect::Read(granted) => path.starts_with(granted),
             Effect::Write(granted) => path == granted,
-            Effect::Run { .. } => false,
+            Effect::Enter(_) | Effect::Run { .. } => false,
         })
     }
 
     /// Whether changing `path` is covered.
     pub fn covers_write(&self, path: &Path) -> bool {
         self.effects.iter().any(|effect| matches!(effect, Effect::Write(granted) if path == granted))
+    }
+
+    /// Whether going out of the project into exactly the folder `path` is covered.
+    pub fn covers_enter(&self, path: &Path) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Enter(granted) if path == granted))
     }
 
     /// Whether running `command` in `dir` is covered.
@@ -139,6 +147,9 @@ pub enum Denied {
         /// What for.
         what: String,
     },
+    /// It waited beside a call that was refused with advice.
+    #[error("not run: the user refused a call beside this one; what they say there counts for this one too")]
+    Along,
     /// The session ended while it waited.
     #[error("the call was stopped before anybody answered")]
     Closed,
@@ -148,7 +159,7 @@ impl Denied {
     /// Whether the model may read this and go on. If not, the turn ends after this step.
     pub fn may_go_on(&self) -> bool {
         match self {
-            Denied::Rule { .. } | Denied::Advised(_) | Denied::Nobody { .. } => true,
+            Denied::Rule { .. } | Denied::Advised(_) | Denied::Along | Denied::Nobody { .. } => true,
             Denied::Rejected | Denied::Closed => false,
         }
     }

@@ -7,7 +7,7 @@ use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
 use tokio::sync::oneshot;
 
 use crate::access::{Access, Denied, Grant};
-use crate::rule::{Action, Rule, decide, decide_opaque};
+use crate::rule::{Action, Rule, decide, decide_opaque, matches};
 
 /// Most asks that may wait at once in one gate. A further one is denied as if nobody were there.
 const MAX_WAITING: usize = 256;
@@ -91,7 +91,11 @@ impl Gate {
     pub async fn ask(&self, asker: &Asker, rules: &[Rule], access: Access) -> Result<Grant, Denied> {
         let verdict = judge(&access, rules, &self.lock().approvals);
         match (verdict, self.inner.answerer) {
-            (Verdict::Allow, _) | (Verdict::Ask, Answerer::Yes) => Ok(Grant::new(&access)),
+            (Verdict::Ask, Answerer::Yes) => match held_back(&access, rules) {
+                Some(rule) => Err(Denied::by(Some(rule))),
+                None => Ok(Grant::new(&access)),
+            },
+            (Verdict::Allow, _) => Ok(Grant::new(&access)),
             (Verdict::Deny(denied), _) => Err(denied),
             (Verdict::Ask, Answerer::Nobody) => Err(nobody(&access)),
             (Verdict::Ask, Answerer::Person) => {
@@ -131,6 +135,16 @@ impl Gate {
     ///
     /// [`NotWaiting`] when it was answered or taken back before.
     pub fn reply(&self, id: &AskId, reply: Reply) -> Result<(), NotWaiting> {
+        let answer = match &reply {
+            Reply::Once | Reply::Always => Ok(()),
+            Reply::Reject { advice: None } => Err(Denied::Rejected),
+            Reply::Reject { advice: Some(advice) } => Err(Denied::Advised(advice.clone())),
+        };
+        // Advice is about the one call it was given for; whoever asked beside it reads it there.
+        let beside = match &answer {
+            Err(Denied::Advised(_)) => Err(Denied::Along),
+            same => same.clone(),
+        };
         let mut settled = Vec::new();
         {
             let mut state = self.lock();
@@ -141,6 +155,7 @@ impl Gate {
                 let approvals = state.approvals.entry(first.ask.permission.clone()).or_default();
                 approvals.extend(first.ask.always.iter().map(|pattern| Rule::new("*", pattern, Action::Allow)));
             }
+            settled.push((first, answer));
             let State { waiting, approvals } = &mut *state;
             let others = waiting.extract_if(.., |other| {
                 other.ask.session_id == session
@@ -150,22 +165,14 @@ impl Gate {
                         Reply::Reject { .. } => true,
                     }
             });
-            // Advice is about the one call it was given for.
-            let others: Vec<_> = others.map(|other| (other, plain(&reply))).collect();
-            settled.push((first, reply));
-            settled.extend(others);
+            settled.extend(others.map(|other| (other, beside.clone())));
         }
-        for (waiting, reply) in settled {
+        for (waiting, answer) in settled {
             (self.inner.announce)(Event::PermissionReplied {
                 session_id: waiting.ask.session_id.clone(),
                 request_id: waiting.ask.id.clone(),
                 reply: reply.word().to_owned(),
             });
-            let answer = match reply {
-                Reply::Once | Reply::Always => Ok(()),
-                Reply::Reject { advice: None } => Err(Denied::Rejected),
-                Reply::Reject { advice: Some(advice) } => Err(Denied::Advised(advice)),
-            };
             // Whoever asked may have gone meanwhile.
             let _ = waiting.answer.send(answer);
         }
@@ -226,16 +233,17 @@ fn approved(permission: &str, pattern: &str, opaque: bool, approvals: &Approvals
     given.is_some_and(|given| look(permission, pattern, opaque, given).0 == Action::Allow)
 }
 
-fn all_approved(ask: &Ask, opaque: bool, approvals: &Approvals) -> bool {
-    ask.patterns.iter().all(|pattern| approved(&ask.permission, pattern, opaque, approvals))
+/// The narrow denial that may be meant for a part of a program that was not taken apart. A yes in advance does not
+/// cover such a program: it is to every question and to no denial.
+fn held_back<'a>(access: &Access, rules: &'a [Rule]) -> Option<&'a Rule> {
+    let narrow = |rule: &&Rule| {
+        rule.action == Action::Deny && rule.pattern != "*" && matches(&rule.permission, &access.permission)
+    };
+    rules.iter().find(narrow).filter(|_| access.opaque)
 }
 
-fn plain(reply: &Reply) -> Reply {
-    match reply {
-        Reply::Once => Reply::Once,
-        Reply::Always => Reply::Always,
-        Reply::Reject { .. } => Reply::Reject { advice: None },
-    }
+fn all_approved(ask: &Ask, opaque: bool, approvals: &Approvals) -> bool {
+    ask.patterns.iter().all(|pattern| approved(&ask.permission, pattern, opaque, approvals))
 }
 
 fn nobody(access: &Access) -> Denied {
@@ -338,15 +346,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_rejection_rejects_all_but_advice_is_for_one() {
+    async fn advice_is_for_one_and_ends_nothing() {
         let scene = scene(Answerer::Person);
         let first = scene.start(Access::new("edit", "a")).await;
         let second = scene.start(Access::new("edit", "b")).await;
         scene.reply(Reply::Reject { advice: Some("use b".to_owned()) });
         assert_eq!(first.await.unwrap().unwrap_err(), Denied::Advised("use b".to_owned()));
-        assert_eq!(second.await.unwrap().unwrap_err(), Denied::Rejected);
+        assert_eq!(second.await.unwrap().unwrap_err(), Denied::Along);
         let events = scene.events.lock().unwrap();
         assert_eq!(*events, ["asked edit [\"a\"]", "asked edit [\"b\"]", "replied reject", "replied reject"]);
+    }
+
+    #[tokio::test]
+    async fn a_plain_rejection_rejects_all() {
+        let scene = scene(Answerer::Person);
+        let first = scene.start(Access::new("edit", "a")).await;
+        let second = scene.start(Access::new("edit", "b")).await;
+        scene.reply(Reply::Reject { advice: None });
+        assert_eq!(first.await.unwrap().unwrap_err(), Denied::Rejected);
+        assert_eq!(second.await.unwrap().unwrap_err(), Denied::Rejected);
+    }
+
+    #[tokio::test]
+    async fn a_yes_in_advance_does_not_cover_a_program_that_may_hold_what_is_denied() {
+        let scene = scene(Answerer::Yes);
+        let deny = rules(&[("bash", "*", Action::Allow), ("bash", "rm *", Action::Deny)]);
+        let run = |text: &str, opaque: bool| Access { opaque, ..Access::new("bash", text) };
+        let denied = scene.gate.ask(&scene.asker, &deny, run("true; rm x", true)).await.unwrap_err();
+        assert!(denied.to_string().contains("rm *"), "{denied}");
+        assert!(scene.gate.ask(&scene.asker, &deny, run("ls", false)).await.is_ok());
+        assert!(scene.gate.ask(&scene.asker, &deny[..1], run("true; rm x", true)).await.is_ok());
     }
 
     #[tokio::test]
@@ -378,11 +407,17 @@ mod tests {
         let access = Access::new("edit", "a")
             .with(Effect::Write("/p/a".into()))
             .with(Effect::Read("/p/dir".into()))
+            .with(Effect::Enter("/out".into()))
             .with(Effect::Run { command: "ls".to_owned(), dir: "/p".into() });
         let grant = scene.gate.ask(&scene.asker, &[], access).await.unwrap();
         assert!(grant.covers_write(Path::new("/p/a")) && grant.covers_read(Path::new("/p/a")));
         assert!(!grant.covers_write(Path::new("/p/a/b")) && !grant.covers_write(Path::new("/p/dir/x")));
         assert!(grant.covers_read(Path::new("/p/dir/x")) && !grant.covers_read(Path::new("/p/dirx")));
+        assert!(grant.covers_enter(Path::new("/out")));
+        assert!(!grant.covers_read(Path::new("/out/x")) && !grant.covers_write(Path::new("/out")));
+        for other in ["/out/x", "/", "/p/a", "/p/dir"] {
+            assert!(!grant.covers_enter(Path::new(other)), "{other}");
+        }
         assert!(grant.covers_run("ls", Path::new("/p")) && !grant.covers_run("ls -l", Path::new("/p")));
     }
 
@@ -392,7 +427,8 @@ mod tests {
         let deny = rules(&[("*", "*", Action::Deny)]);
         let own = Access::internal(vec![Effect::Read("/p".into())]);
         assert!(scene.gate.ask(&scene.asker, &deny, own).await.is_ok());
-        for more in [Effect::Write("/p/a".into()), Effect::Run { command: "ls".to_owned(), dir: "/p".into() }] {
+        let run = Effect::Run { command: "ls".to_owned(), dir: "/p".into() };
+        for more in [Effect::Write("/p/a".into()), Effect::Enter("/out".into()), run] {
             let own = Access::internal(vec![Effect::Read("/p".into())]).with(more);
             assert!(scene.gate.ask(&scene.asker, &deny, own).await.is_err());
         }

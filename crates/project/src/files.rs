@@ -15,7 +15,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::door::{self, kind};
 use crate::target::Bounds;
 use crate::write::{self, IfExists};
-use crate::{FilesError, Target};
+use crate::{FilesError, Located, Target};
 
 /// Most entries of one folder that are listed.
 pub const MAX_ENTRIES: usize = 100_000;
@@ -90,7 +90,7 @@ impl Files {
     ///
     /// [`FilesError::BadName`] for links in a circle and zero bytes, [`FilesError::Io`] where a folder on the way
     /// may not be entered. That nothing is there is no error.
-    pub fn locate(&self, name: &str) -> Result<Target, FilesError> {
+    pub fn locate(&self, name: &str) -> Result<Located, FilesError> {
         self.inner.bounds.locate(name)
     }
 
@@ -100,9 +100,9 @@ impl Files {
     ///
     /// Those of [`FilesError`] that concern reading.
     pub async fn open(&self, grant: &Grant, target: &Target) -> Result<Opened, FilesError> {
-        let path = for_reading(grant, target)?;
+        let path = for_reading(grant, target.path())?;
         blocking(move || match open_any(&path)? {
-            (fd, FileType::Directory, _) => Ok(Opened::Folder(list(&path, &fd)?)),
+            (fd, FileType::Directory, _) => Ok(Opened::Folder(list(&path, &fd, MAX_ENTRIES)?)),
             (fd, _, len) => Ok(Opened::File(Reading { file: File::from(fd).into(), len, path })),
         })
         .await
@@ -114,7 +114,7 @@ impl Files {
     ///
     /// [`FilesError::TooBig`], or the others that concern reading.
     pub async fn read(&self, grant: &Grant, target: &Target, max: u64) -> Result<Vec<u8>, FilesError> {
-        let path = for_reading(grant, target)?;
+        let path = for_reading(grant, target.path())?;
         blocking(move || {
             let (fd, kind, size) = open_any(&path)?;
             if kind == FileType::Directory {
@@ -135,15 +135,15 @@ impl Files {
         .await
     }
 
-    /// Lists a folder.
+    /// Lists the folder that `target` is in, its [`Target::home`], which the grant must cover.
     ///
     /// # Errors
     ///
-    /// [`FilesError::NotAFolder`], or the others that concern reading.
-    pub async fn list(&self, grant: &Grant, target: &Target) -> Result<Listing, FilesError> {
-        let path = for_reading(grant, target)?;
+    /// Those of [`FilesError`] that concern reading.
+    pub async fn list_home(&self, grant: &Grant, target: &Target) -> Result<Listing, FilesError> {
+        let path = for_reading(grant, target.home())?;
         blocking(move || match open_any(&path)? {
-            (fd, FileType::Directory, _) => list(&path, &fd),
+            (fd, FileType::Directory, _) => list(&path, &fd, MAX_ENTRIES),
             _ => Err(FilesError::NotAFolder { path }),
         })
         .await
@@ -164,7 +164,7 @@ impl Files {
         bytes: impl Into<Vec<u8>>,
         if_exists: IfExists,
     ) -> Result<(), FilesError> {
-        let path = for_writing(grant, target)?;
+        let path = for_writing(grant, target.path())?;
         let bytes = bytes.into();
         blocking(move || write::write(&path, &bytes, &if_exists)).await
     }
@@ -175,7 +175,7 @@ impl Files {
     ///
     /// [`FilesError::Missing`], [`FilesError::Folder`], or the others that concern opening.
     pub async fn remove(&self, grant: &Grant, target: &Target) -> Result<(), FilesError> {
-        let path = for_writing(grant, target)?;
+        let path = for_writing(grant, target.path())?;
         blocking(move || write::remove(&path)).await
     }
 
@@ -185,10 +185,10 @@ impl Files {
             // The map is whole after each line, so a panic elsewhere does no harm to it.
             let mut locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner);
             locks.retain(|_, lock| lock.strong_count() > 0);
-            let known = locks.get(&target.path).and_then(Weak::upgrade);
+            let known = locks.get(target.path()).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {
                 let lock = Arc::default();
-                locks.insert(target.path.clone(), Arc::downgrade(&lock));
+                locks.insert(target.path().to_owned(), Arc::downgrade(&lock));
                 lock
             })
         };
@@ -228,13 +228,13 @@ impl Reading {
     }
 }
 
-fn for_reading(grant: &Grant, target: &Target) -> Result<PathBuf, FilesError> {
-    let path = target.path.clone();
+fn for_reading(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
+    let path = path.to_owned();
     if grant.covers_read(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
 }
 
-fn for_writing(grant: &Grant, target: &Target) -> Result<PathBuf, FilesError> {
-    let path = target.path.clone();
+fn for_writing(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
+    let path = path.to_owned();
     if grant.covers_write(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
 }
 
@@ -249,7 +249,8 @@ fn open_any(path: &Path) -> Result<(OwnedFd, FileType, u64), FilesError> {
     }
 }
 
-fn list(path: &Path, fd: &OwnedFd) -> Result<Listing, FilesError> {
+/// Lists the folder `fd`, at most `max` entries of it.
+fn list(path: &Path, fd: &OwnedFd, max: usize) -> Result<Listing, FilesError> {
     let failed = |errno| FilesError::at(path, "list", errno);
     let mut entries = Vec::new();
     for entry in Dir::read_from(fd).map_err(failed)? {
@@ -258,7 +259,7 @@ fn list(path: &Path, fd: &OwnedFd) -> Result<Listing, FilesError> {
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        if entries.len() == MAX_ENTRIES {
+        if entries.len() == max {
             return Ok(Listing { entries, complete: false });
         }
         let folder = match entry.file_type() {

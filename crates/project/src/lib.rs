@@ -2,7 +2,8 @@
 //! [`Grant`](haft_permission::Grant).
 //!
 //! [`Place`] finds the project around a folder. [`Files::locate`] says where a name truly leads, with all links
-//! followed. A tool asks for leave to that path, and the doors of [`Files`] then open exactly that path without
+//! followed: to a [`Target`] inside the project, or [`Outside`] of it, which becomes a target only with leave to go
+//! there. A tool asks for leave to the target's path, and the doors of [`Files`] then open exactly that path without
 //! following a link: one that somebody put there meanwhile makes the door fail. [`Processes`] runs a command line in
 //! a process group of its own that ends when its handle does.
 //!
@@ -23,5 +24,5 @@ pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
 pub use place::Place;
 pub use process::{Command, End, LINGER, ProcessError, Processes, Running};
 pub use shell::pick_shell;
-pub use target::{Found, Target};
+pub use target::{Found, Located, Outside, Target};
 pub use write::IfExists;

@@ -142,6 +142,22 @@ mod tests {
         assert_eq!((id("main").as_str(), id("side").as_str()), ("0123abcd", "0123abcd"));
         fs::write(top.join("main/.git/opencode"), "../../etc").unwrap();
         assert_ne!(id("main"), "../../etc");
+        for (length, taken) in [(MAX_ID, true), (MAX_ID + 1, false)] {
+            let long = "a".repeat(length);
+            fs::write(top.join("main/.git/opencode"), &long).unwrap();
+            assert_eq!(id("main") == long, taken, "{length}");
+        }
+    }
+
+    #[test]
+    fn no_more_is_read_than_a_path_takes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pointer");
+        let length = |size: u64| {
+            fs::File::create(&file).unwrap().set_len(size).unwrap();
+            pointer(&file).unwrap().len() as u64
+        };
+        assert_eq!((length(MAX_POINTER), length(1 << 40)), (MAX_POINTER, MAX_POINTER));
     }
 
     #[test]

@@ -28,15 +28,18 @@ const LOOK: Duration = Duration::from_millis(20);
 /// (64 KiB on Linux), and then the command waits: output is never piled up in memory here.
 const PIECE: usize = 64 * 1024;
 /// Variables whose names are one of these, or end with one after an underscore, are not passed on.
-const SECRET_NAMES: [&str; 4] = ["API_KEY", "ACCESS_KEY", "TOKEN", "SECRET"];
+const SECRET_WORDS: [&str; 3] = ["KEY", "TOKEN", "SECRET"];
+/// Nor are those whose names end with one of these, as in `PGPASSWORD`.
+const SECRET_ENDINGS: [&str; 4] = ["PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
 /// What tells a program that an agent runs it.
 const MARKS: [(&str, &str); 3] = [("HAFT", "1"), ("AGENT", "1"), ("OPENCODE", "1")];
 
 /// What starts processes. A handle, cheap to clone.
 ///
 /// A command gets the environment of this program, with `HAFT=1`, `AGENT=1` and `OPENCODE=1`, and without the
-/// variables whose names say that they are keys (`API_KEY`, `AWS_SECRET_ACCESS_KEY`, `X_TOKEN`, `X_SECRET`) or that
-/// were listed as secret: what a model runs must not be able to spend the user's keys.
+/// variables that were listed as secret or whose names say so: those that end in `_KEY`, `_TOKEN`, `_SECRET` (or are
+/// these words), `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIALS`, in capitals or not. What a model runs must not be
+/// able to spend the user's keys. Ways to agents that keep a key to themselves stay: `SSH_AUTH_SOCK`, `GPG_TTY`.
 #[derive(Debug, Clone)]
 pub struct Processes {
     inner: Arc<Inner>,
@@ -154,9 +157,10 @@ fn environment(
 ) -> Vec<(OsString, OsString)> {
     let secret = |name: &OsString| {
         let name = name.to_string_lossy().to_uppercase();
-        let ends =
-            |ending: &&str| name.strip_suffix(*ending).is_some_and(|before| before.is_empty() || before.ends_with('_'));
-        SECRET_NAMES.iter().any(ends) || secrets.iter().any(|secret| secret.to_uppercase() == name)
+        let last_word = name.rsplit('_').next().unwrap_or(&name);
+        SECRET_WORDS.contains(&last_word)
+            || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+            || secrets.iter().any(|secret| secret.to_uppercase() == name)
     };
     let marks = MARKS.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));

@@ -5,23 +5,64 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+use haft_permission::Grant;
+
 use crate::FilesError;
 
 /// Most links that one name may lead through, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
 
-/// Where a name leads. [`Files::locate`](crate::Files::locate) makes it; nothing is open yet.
+/// Where a name leads. [`Files::locate`](crate::Files::locate) finds it out; nothing is open yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Located {
+    /// Beneath the working folder or the worktree, or one of them.
+    Inside(Target),
+    /// Anywhere else.
+    Outside(Outside),
+}
+
+/// Something outside the project. It becomes a [`Target`] with leave for the folder it is in, and not otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outside {
+    target: Target,
+}
+
+impl Outside {
+    /// The true path, as [`Target::path`].
+    pub fn path(&self) -> &Path {
+        self.target.path()
+    }
+
+    /// The true path as people and rules see it, as [`Target::title`].
+    pub fn title(&self) -> &str {
+        self.target.title()
+    }
+
+    /// The folder that leave is needed for: the one it is in, or itself if it is a folder.
+    pub fn home(&self) -> &Path {
+        self.target.home()
+    }
+
+    /// Goes there, with a grant for [`Effect::Enter`](haft_permission::Effect::Enter) of exactly [`Outside::home`].
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::NotGranted`].
+    pub fn enter(self, grant: &Grant) -> Result<Target, FilesError> {
+        let Target { home, .. } = &self.target;
+        if grant.covers_enter(home) { Ok(self.target) } else { Err(FilesError::NotGranted { path: home.clone() }) }
+    }
+}
+
+/// What the doors of [`Files`](crate::Files) are told to open.
+// Invariant: nobody else has one of a path outside the project than who had leave to go there. So there is no other
+// way to make one, and its fields are private.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The true path: absolute, without links as of now. It need not exist.
-    pub path: PathBuf,
-    /// The true path as people and rules see it: relative to the worktree, or to the working folder where there is
-    /// no worktree. It starts with `../` outside, and is empty for the base itself.
-    pub title: String,
-    /// Whether the true path is beneath the working folder or the worktree, or is one of them.
-    pub inside: bool,
-    /// What is there now. A hint for asking: the door looks again.
-    pub found: Found,
+    path: PathBuf,
+    title: String,
+    home: PathBuf,
+    found: Found,
 }
 
 /// What a name leads to.
@@ -36,12 +77,25 @@ pub enum Found {
 }
 
 impl Target {
-    /// The folder that the target is in; for a folder, itself.
+    /// The true path: absolute, without links as of when it was located. It need not exist.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The true path as people and rules see it: relative to the worktree, or to the working folder where there is no
+    /// worktree. It starts with `../` outside, and is empty for the base itself.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The folder that it is in; for a folder, itself. What is inside the project has its home there too.
     pub fn home(&self) -> &Path {
-        match self.found {
-            Found::Folder => &self.path,
-            Found::Nothing | Found::File => self.path.parent().unwrap_or(&self.path),
-        }
+        &self.home
+    }
+
+    /// What was there when it was located. A hint for asking: the door looks again.
+    pub fn found(&self) -> Found {
+        self.found
     }
 }
 
@@ -66,20 +120,30 @@ impl Bounds {
     }
 
     /// Resolves `name` against the working folder. `..` is taken off as it is written, before links are followed.
-    pub(crate) fn locate(&self, name: &str) -> Result<Target, FilesError> {
+    pub(crate) fn locate(&self, name: &str) -> Result<Located, FilesError> {
         if name.contains('\0') {
             return Err(FilesError::BadName { name: name.to_owned(), why: "it holds a zero byte" });
         }
         let path = follow(&normal(&self.root.join(name)))?;
-        let worktree = self.worktree.as_deref();
-        let inside = path.starts_with(&self.root) || worktree.is_some_and(|worktree| path.starts_with(worktree));
-        let title = relative(worktree.unwrap_or(&self.root), &path);
+        let title = relative(self.worktree.as_deref().unwrap_or(&self.root), &path);
         let found = match fs::symlink_metadata(&path) {
             Ok(meta) if meta.is_dir() => Found::Folder,
             Ok(_) => Found::File,
             Err(_) => Found::Nothing,
         };
-        Ok(Target { path, title, inside, found })
+        let inside = self.holds(&path);
+        let above = match found {
+            Found::Folder => None,
+            // A working folder that is gone is its own home: the one above it is outside.
+            Found::Nothing | Found::File => path.parent().filter(|above| !inside || self.holds(above)),
+        };
+        let home = above.unwrap_or(&path).to_owned();
+        let target = Target { path, title, home, found };
+        Ok(if inside { Located::Inside(target) } else { Located::Outside(Outside { target }) })
+    }
+
+    fn holds(&self, path: &Path) -> bool {
+        path.starts_with(&self.root) || self.worktree.as_deref().is_some_and(|worktree| path.starts_with(worktree))
     }
 }
 
@@ -173,11 +237,20 @@ mod tests {
         (base, bounds)
     }
 
+    /// The target, and whether it is inside.
+    #[track_caller]
+    fn locate(bounds: &Bounds, name: &str) -> (Target, bool) {
+        match bounds.locate(name).unwrap() {
+            Located::Inside(target) => (target, true),
+            Located::Outside(Outside { target }) => (target, false),
+        }
+    }
+
     #[track_caller]
     fn check(name: &str, want: &str, inside: bool) {
         let (_base, bounds) = scene();
-        let got = bounds.locate(name).unwrap();
-        assert_eq!((got.title.as_str(), got.inside), (want, inside), "{name}");
+        let (got, is_inside) = locate(&bounds, name);
+        assert_eq!((got.title(), is_inside), (want, inside), "{name}");
         assert!(got.path.ends_with(want.trim_start_matches("../")), "{name}: {}", got.path.display());
     }
 
@@ -198,8 +271,8 @@ mod tests {
         check("../../projectx", "../projectx", false);
         check("x/../../../outside", "../outside", false);
         let (_base, bounds) = scene();
-        assert!(!bounds.locate("/etc/passwd").unwrap().inside);
-        assert_eq!(bounds.locate(&"../".repeat(50)).unwrap().path, Path::new("/"));
+        assert!(!locate(&bounds, "/etc/passwd").1);
+        assert_eq!(locate(&bounds, &"../".repeat(50)).0.path, Path::new("/"));
     }
 
     #[test]
@@ -228,10 +301,40 @@ mod tests {
     fn what_is_there_is_noted() {
         let (_base, bounds) = scene();
         for (name, want) in [("a.rs", Found::File), ("../in", Found::Folder), ("none", Found::Nothing)] {
-            assert_eq!(bounds.locate(name).unwrap().found, want, "{name}");
+            assert_eq!(locate(&bounds, name).0.found, want, "{name}");
         }
-        assert!(bounds.locate("a.rs").unwrap().home().ends_with("src"));
-        assert!(bounds.locate("../in").unwrap().home().ends_with("src"));
+    }
+
+    #[test]
+    fn the_home_of_a_thing_is_its_folder_and_never_beyond_the_border() {
+        let (base, bounds) = scene();
+        let base = fs::canonicalize(base.path()).unwrap();
+        let row = |name: &str, want: &str| assert_eq!(locate(&bounds, name).0.home(), base.join(want), "{name}");
+        row("a.rs", "project/src");
+        row("none", "project/src");
+        row("../in", "project/src");
+        row("../none", "project");
+        row("..", "project");
+        row("../out", "outside");
+        row("../file", "outside");
+        row("../../outside/none/x", "outside/none");
+        fs::remove_dir_all(base.join("project")).unwrap();
+        row("", "project");
+        row("..", "project");
+        row("../..", "");
+    }
+
+    #[test]
+    fn forty_links_are_followed_and_no_more() {
+        let (base, bounds) = scene();
+        let link = |number: usize| base.path().join(format!("project/src/l{number}"));
+        symlink("a.rs", link(1)).unwrap();
+        for number in 2..=MAX_LINKS + 1 {
+            symlink(link(number - 1), link(number)).unwrap();
+        }
+        assert_eq!(locate(&bounds, &format!("l{MAX_LINKS}")).0.title(), "src/a.rs");
+        let error = bounds.locate(&format!("l{}", MAX_LINKS + 1)).unwrap_err();
+        assert!(error.to_string().contains("too many links"), "{error}");
     }
 
     #[test]
@@ -243,9 +346,9 @@ mod tests {
     fn the_root_of_the_disk_is_no_worktree() {
         let base = tempfile::tempdir().unwrap();
         let bounds = Bounds::new(base.path(), Some(Path::new("/")));
-        assert!(!bounds.locate("/etc/passwd").unwrap().inside);
-        let inside = bounds.locate("a").unwrap();
-        assert_eq!((inside.title.as_str(), inside.inside), ("a", true));
+        assert!(!locate(&bounds, "/etc/passwd").1);
+        let (target, inside) = locate(&bounds, "a");
+        assert_eq!((target.title(), inside), ("a", true));
     }
 
     #[test]
@@ -254,9 +357,9 @@ mod tests {
         fs::create_dir(base.path().join("real")).unwrap();
         symlink("real", base.path().join("link")).unwrap();
         let bounds = Bounds::new(&base.path().join("link"), None);
-        let by_link = bounds.locate(base.path().join("link/a").to_str().unwrap()).unwrap();
-        let by_name = bounds.locate(base.path().join("real/a").to_str().unwrap()).unwrap();
+        let by_link = locate(&bounds, base.path().join("link/a").to_str().unwrap());
+        let by_name = locate(&bounds, base.path().join("real/a").to_str().unwrap());
         assert_eq!(by_link, by_name);
-        assert!(by_link.inside);
+        assert!(by_link.1);
     }
 }

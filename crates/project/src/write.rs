@@ -27,7 +27,7 @@ pub enum IfExists {
     Replace,
 }
 
-/// How many names are tried for the new file beside the old one. More are taken only after as many crashes.
+/// How many names are tried for the new file beside the old one. All are taken only after as many crashes.
 const MAX_TEMP_NAMES: usize = 100;
 
 /// Puts `bytes` at the true path `path`: all of them, or nothing happens. Missing folders are made.
@@ -41,7 +41,8 @@ pub(crate) fn write(path: &Path, bytes: &[u8], if_exists: &IfExists) -> Result<(
     let old = old_file(&dir, path, name)?;
     may_write(&dir, path, name, old.as_ref(), if_exists)?;
 
-    let mut temp = Temp::make(&dir, old.as_ref()).map_err(|errno| FilesError::io(path, "write", errno.into()))?;
+    let mut temp =
+        Temp::make(&dir, old.as_ref(), passing_names()).map_err(|errno| FilesError::io(path, "write", errno.into()))?;
     temp.file.write_all(bytes).map_err(|error| FilesError::io(path, "write", error))?;
     if let Some(old) = &old {
         keep_owner_and_mode(temp.file.as_fd(), old).map_err(failed("keep the mode of"))?;
@@ -150,6 +151,13 @@ fn keep_owner_and_mode(file: impl AsFd, old: &Stat) -> Result<(), Errno> {
     fchmod(&file, Mode::from_raw_mode(mode))
 }
 
+/// Names that no other write of this process uses.
+fn passing_names() -> impl Iterator<Item = PathBuf> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let name = || format!(".haft-{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)).into();
+    std::iter::repeat_with(name).take(MAX_TEMP_NAMES)
+}
+
 /// A file under a passing name. It is gone again unless it takes a real one.
 struct Temp<'a> {
     dir: &'a OwnedFd,
@@ -159,22 +167,19 @@ struct Temp<'a> {
 }
 
 impl<'a> Temp<'a> {
-    fn make(dir: &'a OwnedFd, old: Option<&Stat>) -> Result<Self, Errno> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
+    /// Makes it under the first of `names` that is free.
+    fn make(dir: &'a OwnedFd, old: Option<&Stat>, names: impl Iterator<Item = PathBuf>) -> Result<Self, Errno> {
         // What replaces a file is nobody's business until it has that file's mode.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut last = Errno::EXIST;
-        for _ in 0..MAX_TEMP_NAMES {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let name = PathBuf::from(format!(".haft-{}-{count}.tmp", std::process::id()));
+        for name in names {
             match openat(dir, &name, flags, mode) {
                 Ok(fd) => return Ok(Self { dir, name, file: File::from(fd), kept: false }),
-                Err(Errno::EXIST) => last = Errno::EXIST,
+                Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
             }
         }
-        Err(last)
+        Err(Errno::EXIST)
     }
 
     fn take_name(&mut self, name: &Path, if_exists: &IfExists) -> Result<(), Errno> {
@@ -208,11 +213,43 @@ fn rename_to_new(dir: &OwnedFd, from: &Path, to: &Path) -> Result<(), Errno> {
     renameat(dir, from, dir, to)
 }
 
-/// Writes as far as the last step and fails there.
 #[cfg(test)]
-pub(crate) fn fail_to_take_name(dir: &OwnedFd, taken: &Path) {
-    let mut temp = Temp::make(dir, None).unwrap();
-    temp.file.write_all(b"x").unwrap();
-    assert!(temp.take_name(taken, &IfExists::Fail).is_err());
-    assert!(temp.take_name(taken, &IfExists::Replace).is_err());
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// An empty folder, and a handle on it.
+    fn scene() -> (tempfile::TempDir, OwnedFd) {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = door::open(&fs::canonicalize(folder.path()).unwrap(), FOLDER).unwrap();
+        (folder, dir)
+    }
+
+    #[test]
+    fn a_write_that_fails_late_takes_its_file_away() {
+        let (folder, dir) = scene();
+        // A folder that appears after the look at what is there: the last step fails.
+        fs::create_dir(folder.path().join("dir")).unwrap();
+        for if_exists in [IfExists::Fail, IfExists::Replace] {
+            let mut temp = Temp::make(&dir, None, passing_names()).unwrap();
+            temp.file.write_all(b"x").unwrap();
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+            assert!(temp.take_name(Path::new("dir"), &if_exists).is_err());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn so_many_names_are_tried_and_no_more() {
+        let (folder, dir) = scene();
+        let names: Vec<PathBuf> = passing_names().collect();
+        assert_eq!(names.len(), MAX_TEMP_NAMES);
+        for name in &names {
+            fs::write(folder.path().join(name), "left by a crash").unwrap();
+        }
+        assert_eq!(Temp::make(&dir, None, names.clone().into_iter()).err(), Some(Errno::EXIST));
+        fs::remove_file(folder.path().join(&names[MAX_TEMP_NAMES - 1])).unwrap();
+        let temp = Temp::make(&dir, None, names.clone().into_iter()).unwrap();
+        assert_eq!(temp.name, names[MAX_TEMP_NAMES - 1]);
+    }
 }

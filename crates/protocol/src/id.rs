@@ -1,8 +1,9 @@
 //! Ids: a prefix that says what is named, a time that makes them sort, and enough chance to be unique.
 //!
-//! `ses_` + 16 hexadecimal digits + 14 base-62 characters. The digits are `unix_ms * 4096 + counter` in 64 bits,
-//! which last until the year 142,000. (The reference keeps 48 bits of it, which wrap every 795 days.) Session ids
-//! carry the complement, so that a plain sort puts the newest first.
+//! `msg_h` + 15 hexadecimal digits + 14 base-62 characters. The digits are `unix_ms * 4096 + counter` in 60 bits, which
+//! last until the year 10,900. (OpenCode keeps 48 bits of it, which wrap every 795 days; the `h` sorts ours behind all
+//! of its, so that an imported session goes on in order.) Session ids carry the complement of 64 bits without a letter
+//! before it, so that a plain sort puts the newest first.
 
 use std::fmt;
 
@@ -114,8 +115,11 @@ fn check(text: &str, prefix: &'static str) -> Result<(), BadId> {
 /// The text of an id made at tick `tick` (`unix_ms * 4096 + counter`) with `chance` giving numbers below 62.
 pub(crate) fn compose<T: Id>(tick: u64, mut chance: impl FnMut() -> usize) -> String {
     const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let tick = if T::DESCENDING { !tick } else { tick };
-    let mut text = format!("{}_{tick:016x}", T::PREFIX);
+    let prefix = T::PREFIX;
+    let mut text = match T::DESCENDING {
+        true => format!("{prefix}_{:016x}", !tick),
+        false => format!("{prefix}_h{tick:015x}"),
+    };
     text.extend((0..14).map(|_| char::from(BASE62[chance() % 62])));
     text
 }
@@ -133,6 +137,7 @@ mod tests {
         assert!(made::<MessageId>(1) < made::<MessageId>(2));
         assert!(made::<MessageId>(0xffff) < made::<MessageId>(0x1_0000));
         assert!(made::<SessionId>(1) > made::<SessionId>(2));
+        assert!(made::<MessageId>(1).as_str() > "msg_ffffffffffffzzzzzzzzzzzzzz", "behind all that OpenCode made");
     }
 
     #[test]

@@ -131,7 +131,8 @@ impl Calls {
         AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|panic| {
             let what = panic.downcast_ref::<String>().map(String::as_str);
             let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-            tracing::error!(tool.name = prepared.name, panic = what, "a tool panicked");
+            // Not what it said: that may quote a file.
+            tracing::error!(tool.name = prepared.name, "a tool panicked");
             Err(ToolError::Failed(format!(
                 "{} crashed, which is a defect of haft ({what}). Try another way",
                 prepared.name

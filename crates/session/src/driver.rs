@@ -217,7 +217,6 @@ impl Driver {
 
     /// Stores a prompt as a message.
     async fn take(&mut self, prompt: Prompt) -> Result<MessageId, SessionError> {
-        let shown = system::attachments(&self.setup, &prompt.files).await?;
         let id: MessageId = self.setup.clock.mint();
         let now = self.setup.clock.now_ms();
         if self.record.title.is_empty() {
@@ -239,7 +238,7 @@ impl Driver {
             Event::SessionUpdated { session_id: session_id.clone(), info: Box::new(self.record.clone()) },
             Event::MessageUpdated { session_id: session_id.clone(), info: Box::new(Message::User(user)) },
         ];
-        events.extend(std::iter::once(words).chain(shown).map(|kind| Event::PartUpdated {
+        events.extend(std::iter::once(words).chain(prompt.shown).map(|kind| Event::PartUpdated {
             session_id: session_id.clone(),
             part: Box::new(Part {
                 id: self.setup.clock.mint(),

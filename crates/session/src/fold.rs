@@ -309,6 +309,12 @@ mod tests {
 
     #[test]
     fn an_answer_that_breaks_off_is_closed() {
-        check(vec![text("half a sen")], expect![[r#""#]]);
+        check(
+            vec![text("half a sen")],
+            expect![[r#"
+            open + done
+            {"type":"text","text":"half a sen"}
+            calls 0 finish None"#]],
+        );
     }
 }

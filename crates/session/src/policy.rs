@@ -12,7 +12,8 @@ pub struct Folders {
     pub outputs: PathBuf,
 }
 
-/// The default rules: free inside the project, a question at its border, at secrets and at every command.
+/// The default rules: free inside the project, a question at its border, at secrets, at what decides about later runs
+/// (repositories' own files, settings) and at every command.
 ///
 /// Commands are asked for as long as nothing here understands what a command line does; a rule of the user's own
 /// that allows one, laid over these, counts.
@@ -21,6 +22,13 @@ pub fn defaults(folders: &Folders) -> Vec<Rule> {
     let rows: &[(&str, &str, _)] = &[
         ("*", "*", Allow),
         ("bash", "*", Ask),
+        // What is run or allowed later hangs on these.
+        ("edit", "*.git", Ask),
+        ("edit", "*.git/*", Ask),
+        ("edit", "*.haft/*", Ask),
+        ("edit", "*.opencode/*", Ask),
+        ("edit", "*haft.json*", Ask),
+        ("edit", "*opencode.json*", Ask),
         ("doom_loop", "*", Ask),
         ("external_directory", "*", Ask),
         ("external_directory", &below(&folders.outputs), Allow),
@@ -74,6 +82,17 @@ mod tests {
         rows(&[("bash", "git *", Allow), ("bash", "*", Deny)], "bash", true);
         rows(&[("edit", "*", Deny)], "write", true);
         rows(&[("edit", "*", Deny)], "read", false);
+    }
+
+    #[test]
+    fn what_decides_about_later_runs_asks() {
+        for name in
+            [".git/hooks/pre-commit", "sub/.git/config", ".git", "opencode.json", "sub/haft.jsonc", ".haft/haft.json"]
+        {
+            check("edit", name, Ask);
+        }
+        check("edit", ".gitignore", Allow);
+        check("edit", "src/git/x.rs", Allow);
     }
 
     #[test]

@@ -18,9 +18,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use self::report::{Stopped, report};
+use self::report::{NOTHING, Stopped, report};
 use self::window::Window;
-use crate::reach::{below, outside};
+use crate::reach::reach_workdir;
 
 /// How long a command may run when the model names no limit, in milliseconds.
 const TIMEOUT_MS: u64 = 120_000;
@@ -55,18 +55,12 @@ impl Bash {
 
     /// The folder to run in, with leave where it is outside.
     async fn workdir(&self, input: &Input, call: &Call) -> Result<Target, ToolError> {
-        let target = self.files.locate(input.workdir.as_deref().unwrap_or("")).tell_model()?;
-        if !target.inside {
-            let access = outside(&target.path)
-                .show("command", input.command.as_str())
-                .show("directories", vec![target.path.display().to_string()])
-                .show("patterns", vec![below(&target.path)]);
-            call.ask(access).await?;
-        }
-        match target.found {
+        let name = input.workdir.as_deref().unwrap_or("");
+        let target = reach_workdir(&self.files, call, name, &input.command).await?;
+        match target.found() {
             Found::Folder => Ok(target),
             Found::Nothing | Found::File => {
-                let text = format!("workdir {} is no folder; give one that exists", target.path.display());
+                let text = format!("workdir {} is no folder; give one that exists", target.path().display());
                 Err(ToolError::Failed(text))
             }
         }
@@ -85,17 +79,20 @@ impl Tool for Bash {
         if input.command.trim().is_empty() {
             return Err(ToolError::BadInput("command is empty; give a command line to run".to_owned()));
         }
-        let dir = self.workdir(&input, call).await?.path;
+        let dir = self.workdir(&input, call).await?.path().to_owned();
         let grant = call.ask(access(&input.command, &dir, &self.files)).await?;
 
         let title = input.description.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| input.command.clone());
         call.progress(&title, shown(""));
         let command = Command { text: input.command, dir, env: Vec::new() };
         let running = self.processes.spawn(&grant, &command).tell_model()?;
-        let timeout = Duration::from_millis(input.timeout.map_or(TIMEOUT_MS, NonZeroU64::get));
-        let ran = follow(running, timeout, &title, call).await;
+        let ran = follow(running, time_limit(input.timeout), &title, call).await;
         Ok(finish(ran, title, call).await)
     }
+}
+
+fn time_limit(asked: Option<NonZeroU64>) -> Duration {
+    Duration::from_millis(asked.map_or(TIMEOUT_MS, NonZeroU64::get))
 }
 
 /// Asks for a command line in `dir`.
@@ -203,9 +200,12 @@ async fn finish(ran: Ran, title: String, call: &Call) -> Output {
     };
     let report = report(&text, cut.as_ref(), file.as_deref(), end, stopped);
     let exit = if stopped.is_some() { None } else { end.code };
-    let mut metadata = shown(if text.is_empty() { &report } else { &text });
+    let mut metadata = shown(if text.is_empty() { NOTHING } else { &text });
     metadata.insert("exit".to_owned(), exit.map_or(Value::Null, Value::from));
     metadata.insert("truncated".to_owned(), cut.is_some().into());
+    if stopped == Some(Stopped::ByUser) {
+        metadata.insert("interrupted".to_owned(), true.into());
+    }
     if let Some(path) = path.filter(|_| cut.is_some()) {
         metadata.insert("outputPath".to_owned(), path.into());
     }

@@ -16,7 +16,7 @@ use self::nearest::nearest;
 use self::replace::{Refusal, Replaced, Scope, replace};
 use crate::diff::Diff;
 use crate::reach::reach_file;
-use crate::text::{Ending, Text, lf};
+use crate::text::{Ending, Text, count_lines, lf};
 
 /// Largest file, in bytes, that is edited.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -53,8 +53,8 @@ impl Edit {
     }
 
     async fn creation(&self, call: &Call, target: &Target, new: String) -> Result<Change, ToolError> {
-        let path = target.path.display().to_string();
-        let own = call.ask(Access::internal(vec![Effect::Read(target.path.clone())])).await?;
+        let path = target.path().display().to_string();
+        let own = call.ask(Access::internal(vec![Effect::Read(target.path().to_owned())])).await?;
         match self.files.open(&own, target).await {
             Err(FilesError::Missing { .. }) => {}
             Ok(_) => {
@@ -70,10 +70,10 @@ impl Edit {
 
     async fn replacement(&self, call: &Call, target: &Target, input: &Input) -> Result<Change, ToolError> {
         // What is refused is explained with lines of the file, so this is a look at it like any other.
-        let access = Access::new("read", &target.title).with(Effect::Read(target.path.clone()));
+        let access = Access::new("read", target.title()).with(Effect::Read(target.path().to_owned()));
         let grant = call.ask(access).await?;
         let bytes = self.files.read(&grant, target, MAX_FILE).await.map_err(|error| cannot_read(target, error))?;
-        let path = target.path.display().to_string();
+        let path = target.path().display().to_string();
         let Ok(text) = std::str::from_utf8(&bytes) else {
             let advice = "is not UTF-8 text, and editing would damage it; change it with a program in bash";
             return Err(ToolError::Failed(format!("{path} {advice}")));
@@ -111,9 +111,9 @@ impl Tool for Edit {
             self.replacement(call, &target, &input).await?
         };
 
-        let path = target.path.display().to_string();
-        let access = Access::new("edit", &target.title)
-            .with(Effect::Write(target.path.clone()))
+        let path = target.path().display().to_string();
+        let access = Access::new("edit", target.title())
+            .with(Effect::Write(target.path().to_owned()))
             .show("filepath", path.as_str())
             .show("diff", change.diff.patch.as_str());
         let grant = call.ask(access).await?;
@@ -121,7 +121,7 @@ impl Tool for Edit {
         let if_exists = change.old.map_or(IfExists::Fail, IfExists::ReplaceOnly);
         self.files.write(&grant, &target, change.new, if_exists).await.tell_model()?;
 
-        Ok(Output::new(&target.title, said)
+        Ok(Output::new(target.title(), said)
             .meta("diagnostics", json!({}))
             .meta("filediff", change.diff.of_file(&path))
             .meta("diff", change.diff.patch)
@@ -132,14 +132,14 @@ impl Tool for Edit {
 fn said(path: &str, change: &Change) -> String {
     let Diff { additions, deletions, .. } = change.diff;
     match (&change.old, change.places) {
-        (None, _) => format!("Created {path} ({additions} lines)."),
-        (Some(_), 1) => format!("Edited {path} (+{additions} -{deletions} lines)."),
-        (Some(_), places) => format!("Edited {path} in {places} places (+{additions} -{deletions} lines)."),
+        (None, _) => format!("Created {path} ({}).", count_lines(additions)),
+        (Some(_), 1) => format!("Edited {path} (lines: +{additions} -{deletions})."),
+        (Some(_), places) => format!("Edited {path} in {places} places (lines: +{additions} -{deletions})."),
     }
 }
 
 fn cannot_read(target: &Target, error: FilesError) -> ToolError {
-    let path = target.path.display();
+    let path = target.path().display();
     ToolError::Failed(match error {
         FilesError::Missing { .. } => {
             format!("{path} does not exist; look for the right path, or make it with an empty oldString")

@@ -1,9 +1,9 @@
-//! Getting at a path: where it leads, and leave for folders outside the project.
+//! Getting at a path: where it leads, and leave for folders outside the project. The one place that asks for those.
 
 use std::path::Path;
 
-use haft_permission::Access;
-use haft_project::{Files, Target};
+use haft_permission::{Access, Effect};
+use haft_project::{Files, Located, Outside, Target};
 use haft_tool::{Call, TellModel, ToolError};
 
 /// Finds out where the file or folder `name` leads. Outside the project it asks for that folder first.
@@ -12,14 +12,12 @@ use haft_tool::{Call, TellModel, ToolError};
 ///
 /// [`ToolError::Denied`], or a name that leads nowhere.
 pub(crate) async fn reach(files: &Files, call: &Call, name: &str) -> Result<Target, ToolError> {
-    let target = files.locate(name).tell_model()?;
-    if !target.inside {
-        let access = outside(target.home())
-            .show("filepath", target.path.display().to_string())
-            .show("parentDir", target.home().display().to_string());
-        call.ask(access).await?;
-    }
-    Ok(target)
+    let show = |access: Access, outside: &Outside| {
+        access
+            .show("filepath", outside.path().display().to_string())
+            .show("parentDir", outside.home().display().to_string())
+    };
+    go(files, call, name, show).await
 }
 
 /// The same for a file that is to be changed, which needs a name.
@@ -34,8 +32,39 @@ pub(crate) async fn reach_file(files: &Files, call: &Call, name: &str) -> Result
     reach(files, call, name).await
 }
 
+/// The same for the folder that `command` shall run in.
+///
+/// # Errors
+///
+/// Those of [`reach`].
+pub(crate) async fn reach_workdir(files: &Files, call: &Call, name: &str, command: &str) -> Result<Target, ToolError> {
+    let show = |access: Access, outside: &Outside| {
+        access
+            .show("command", command)
+            .show("directories", vec![outside.home().display().to_string()])
+            .show("patterns", vec![below(outside.home())])
+    };
+    go(files, call, name, show).await
+}
+
+/// Goes where `name` leads; `show` adds what the one who is asked shall see.
+async fn go(
+    files: &Files,
+    call: &Call,
+    name: &str,
+    show: impl FnOnce(Access, &Outside) -> Access,
+) -> Result<Target, ToolError> {
+    match files.locate(name).tell_model()? {
+        Located::Inside(target) => Ok(target),
+        Located::Outside(outside) => {
+            let grant = call.ask(show(entering(outside.home()), &outside)).await?;
+            outside.enter(&grant).tell_model()
+        }
+    }
+}
+
 /// Asks for a folder outside the project.
-pub(crate) fn outside(folder: &Path) -> Access {
+fn entering(folder: &Path) -> Access {
     let pattern = below(folder);
     // As a pattern, a name with one of these covers other folders too, so leave for it is given once.
     let always = if folder.display().to_string().contains(['*', '?', '\\', char::REPLACEMENT_CHARACTER]) {
@@ -43,11 +72,11 @@ pub(crate) fn outside(folder: &Path) -> Access {
     } else {
         vec![pattern.clone()]
     };
-    Access { always, ..Access::new("external_directory", pattern) }
+    Access { always, ..Access::new("external_directory", pattern).with(Effect::Enter(folder.to_owned())) }
 }
 
 /// The pattern for what is in `folder`.
-pub(crate) fn below(folder: &Path) -> String {
+fn below(folder: &Path) -> String {
     folder.join("*").display().to_string()
 }
 
@@ -61,8 +90,9 @@ mod tests {
     #[test]
     fn always_is_offered_for_names_that_are_no_patterns() {
         let row = |folder: &[u8], pattern: &str, always: bool| {
-            let access = outside(Path::new(OsStr::from_bytes(folder)));
+            let access = entering(Path::new(OsStr::from_bytes(folder)));
             assert_eq!(access.patterns, [pattern]);
+            assert_eq!(access.effects, [Effect::Enter(Path::new(OsStr::from_bytes(folder)).to_owned())]);
             let want: &[String] = if always { &access.patterns } else { &[] };
             assert_eq!(access.always, want, "{pattern}");
         };

@@ -17,6 +17,7 @@ use serde_json::json;
 use self::kind::Kind;
 use self::page::{Page, Pager, Wants};
 use crate::reach::reach;
+use crate::text::count_lines;
 
 /// Lines or entries when the model names no limit.
 const LIMIT: usize = 2000;
@@ -34,7 +35,7 @@ pub(crate) struct Read {
 pub(crate) struct Input {
     /// The file or folder.
     file_path: String,
-    /// First line or entry, counted from 1.
+    /// First line or entry, counted from 1; 0 means 1.
     offset: Option<usize>,
     /// Most lines or entries.
     limit: Option<usize>,
@@ -46,7 +47,7 @@ impl Read {
     }
 
     async fn missing(&self, grant: &Grant, target: &Target) -> ToolError {
-        let mut text = format!("{} does not exist.", target.path.display());
+        let mut text = format!("{} does not exist.", target.path().display());
         let near = self.neighbours(grant, target).await.unwrap_or_default();
         if near.is_empty() {
             text.push_str(" List its folder, or search for the name.");
@@ -62,11 +63,10 @@ impl Read {
 
     /// Files beside `target` with names like its own.
     async fn neighbours(&self, grant: &Grant, target: &Target) -> Option<Vec<String>> {
-        let (folder, name) = (target.path.parent()?, target.path.file_name()?.to_str()?);
-        let beside = self.files.locate(folder.to_str()?).ok()?;
-        let listing = self.files.list(grant, &beside).await.ok()?;
+        let name = target.path().file_name()?.to_str()?;
+        let listing = self.files.list_home(grant, target).await.ok()?;
         let near = listing::near(&listing.entries, name);
-        Some(near.iter().map(|name| folder.join(name).display().to_string()).collect())
+        Some(near.iter().map(|name| target.home().join(name).display().to_string()).collect())
     }
 }
 
@@ -80,8 +80,8 @@ impl Tool for Read {
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
         let target = reach(&self.files, call, &input.file_path).await?;
-        let mut access = Access::new("read", &target.title).with(Effect::Read(target.path.clone()));
-        if target.found == Found::Nothing {
+        let mut access = Access::new("read", target.title()).with(Effect::Read(target.path().to_owned()));
+        if target.found() == Found::Nothing {
             // The names beside it are all that can be told about a file that is not there.
             access = access.with(Effect::Read(target.home().to_owned()));
         }
@@ -115,8 +115,8 @@ async fn page(target: &Target, mut reading: Reading, offset: usize, limit: usize
 }
 
 fn refuse_what_is_no_text(target: &Target, sample: &[u8]) -> Result<(), ToolError> {
-    let path = target.path.display();
-    Err(ToolError::Failed(match kind::of(&target.path, sample) {
+    let path = target.path().display();
+    Err(ToolError::Failed(match kind::of(target.path(), sample) {
         Kind::Text => return Ok(()),
         Kind::Media(mime) => format!("{path} is {mime}, which read cannot show; it shows text alone"),
         Kind::Binary => format!("{path} is a binary file, which read cannot show; inspect it with a program in bash"),
@@ -124,10 +124,10 @@ fn refuse_what_is_no_text(target: &Target, sample: &[u8]) -> Result<(), ToolErro
 }
 
 fn output(target: &Target, page: &Page) -> Result<Output, ToolError> {
-    let path = target.path.display().to_string();
+    let path = target.path().display().to_string();
     if page.is_past_the_end() {
-        let (offset, total) = (page.first, page.seen);
-        return Err(ToolError::Failed(format!("offset {offset} is past the end of {path}, which has {total} lines")));
+        let (offset, total) = (page.first, count_lines(page.seen));
+        return Err(ToolError::Failed(format!("offset {offset} is past the end of {path}, which has {total}")));
     }
     let numbered: Vec<String> =
         (page.first..).zip(&page.lines).map(|(number, line)| format!("{number}: {line}")).collect();
@@ -140,7 +140,7 @@ fn output(target: &Target, page: &Page) -> Result<Output, ToolError> {
         "type": "file", "path": path, "text": page.lines.join("\n"), "lineStart": page.first, "lineEnd": page.last(),
         "totalLines": page.seen, "truncated": page.is_cut(),
     });
-    Ok(Output { metadata: metadata(&page.lines, page.is_cut(), display), ..Output::new(&target.title, text) })
+    Ok(Output { metadata: metadata(&page.lines, page.is_cut(), display), ..Output::new(target.title(), text) })
 }
 
 /// What clients draw of a file or a folder.

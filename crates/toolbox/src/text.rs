@@ -1,4 +1,4 @@
-//! What a text file has around its text: a byte order mark, and line ends. Pure.
+//! What a text file has around its text: a byte order mark, and line ends; and lines in words. Pure.
 
 use std::borrow::Cow;
 
@@ -53,6 +53,12 @@ pub(crate) fn lf(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
 }
 
+/// A number of lines in words.
+pub(crate) fn count_lines(count: usize) -> String {
+    let unit = if count == 1 { "line" } else { "lines" };
+    format!("{count} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +72,11 @@ mod tests {
             assert_eq!((got.mark, got.text.as_str()), (mark, text));
             assert_eq!(got.whole(), whole);
         }
+    }
+
+    #[test]
+    fn one_line_is_a_line() {
+        assert_eq!([0, 1, 2].map(count_lines), ["0 lines", "1 line", "2 lines"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::diff::Diff;
 use crate::reach::reach_file;
-use crate::text::Text;
+use crate::text::{Text, count_lines};
 
 /// Largest old content, in bytes, that is held against the new one. A larger file is replaced without a look.
 const MAX_OLD: u64 = 16 * 1024 * 1024;
@@ -44,7 +44,7 @@ impl Write {
 
     /// The old content, for a person to compare. The model does not see it.
     async fn old(&self, call: &Call, target: &Target) -> Result<Old, ToolError> {
-        let own = call.ask(Access::internal(vec![Effect::Read(target.path.clone())])).await?;
+        let own = call.ask(Access::internal(vec![Effect::Read(target.path().to_owned())])).await?;
         match self.files.read(&own, target, MAX_OLD).await {
             Ok(bytes) => Ok(Old::Bytes(bytes)),
             Err(FilesError::Missing { .. }) => Ok(Old::Nothing),
@@ -67,11 +67,11 @@ impl Tool for Write {
         let _turn = self.files.lock(&target).await;
         let old = self.old(call, &target).await?;
 
-        let path = target.path.display().to_string();
+        let path = target.path().display().to_string();
         let exists = !matches!(old, Old::Nothing);
         let new = with_mark_of(&old, &input.content);
-        let access = Access::new("edit", &target.title)
-            .with(Effect::Write(target.path.clone()))
+        let access = Access::new("edit", target.title())
+            .with(Effect::Write(target.path().to_owned()))
             .show("filepath", path.as_str())
             .show("diff", diff(&path, &old, &new.text));
         let grant = call.ask(access).await?;
@@ -82,7 +82,7 @@ impl Tool for Write {
         };
         self.files.write(&grant, &target, new.whole(), if_exists).await.tell_model()?;
 
-        Ok(Output::new(&target.title, said(&path, exists, new.text.lines().count()))
+        Ok(Output::new(target.title(), said(&path, exists, new.text.lines().count()))
             .meta("diagnostics", json!({}))
             .meta("filepath", path)
             .meta("exists", exists)
@@ -109,8 +109,7 @@ fn diff(path: &str, old: &Old, new: &str) -> String {
 
 fn said(path: &str, exists: bool, lines: usize) -> String {
     let done = if exists { "Overwrote" } else { "Created" };
-    let unit = if lines == 1 { "line" } else { "lines" };
-    format!("{done} {path} ({lines} {unit}).")
+    format!("{done} {path} ({}).", count_lines(lines))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ const COMMANDS: [&str; 1] = ["sh test.sh"];
 pub(crate) async fn run(args: Demo) -> Result<Exit> {
     let root = scratch(args.dir.as_deref())?;
     let project = root.join("project");
-    let at = project.display();
+    let at = quoted(&project);
     render::say(&format!(
         "A scratch project with a failing test is in {at}.\n\
          haft now works on it for real: reading, editing, running, each call through the gate.\n\
@@ -46,13 +46,19 @@ pub(crate) async fn run(args: Demo) -> Result<Exit> {
     if outcome != Exit::Done {
         return Ok(outcome);
     }
+    // The words are played whatever happens; whether they are true is not.
+    let mended = std::process::Command::new("sh").arg("test.sh").current_dir(&project).output();
+    if !mended.as_ref().is_ok_and(|test| test.status.success()) {
+        let why = "the demo did not come out as it should: the test in the scratch project still fails";
+        return Err(anyhow::anyhow!("{why}. Is there a POSIX `sh` on the PATH?"));
+    }
     let program = program();
     render::say(&format!(
         "\nLook at the result:     cd {at} && sh test.sh\n\
          The session is stored:  HAFT_DB={} {program} session show --dir {at}\n\
          Next, your own project: OPENAI_API_KEY=… {program} run --model openai/MODEL \"…\"\n\
          Any other OpenAI-compatible server goes into opencode.json (see the README).",
-        root.join("haft.db").display(),
+        quoted(&root.join("haft.db")),
     ))?;
     Ok(Exit::Done)
 }
@@ -62,7 +68,14 @@ fn program() -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::env::split_paths(&path).any(|folder| folder.join("haft").is_file());
     let here = std::env::current_exe().ok().filter(|_| !installed);
-    here.map_or_else(|| "haft".to_owned(), |here| here.display().to_string())
+    here.map_or_else(|| "haft".to_owned(), |here| quoted(&here))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 async fn play_on(root: &Path, project: &Path, fast: bool) -> Result<Exit> {
@@ -109,4 +122,33 @@ fn scratch(dir: Option<&Path>) -> Result<PathBuf> {
         std::fs::write(project.join(name), text).with_context(told)?;
     }
     Ok(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demo_allows_the_commands_of_its_recording_and_no_others() {
+        let mut run: Vec<String> = RECORDING
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter_map(|line| {
+                let call = line["chunk"].get("tool_call").filter(|call| call["name"] == "bash")?;
+                let arguments: serde_json::Value = serde_json::from_str(call["arguments"].as_str()?).ok()?;
+                Some(arguments["command"].as_str()?.to_owned())
+            })
+            .collect();
+        run.sort();
+        run.dedup();
+        assert_eq!(run, COMMANDS);
+    }
+
+    #[test]
+    fn paths_are_quoted_where_a_shell_would_take_them_apart() {
+        let row = |path: &str, want: &str| assert_eq!(quoted(Path::new(path)), want);
+        row("/tmp/haft-demo-1", "/tmp/haft-demo-1");
+        row("/tmp/a b", "'/tmp/a b'");
+        row("/tmp/it's", r"'/tmp/it'\''s'");
+    }
 }

@@ -1,5 +1,7 @@
 //! `haft run`: one prompt, headless.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use haft_permission::Answerer;
 use haft_project::Place;
@@ -9,7 +11,7 @@ use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Run;
-use crate::report::{Exit, Usage};
+use crate::report::{Exit, InSession, Usage};
 use crate::signals::Signals;
 use crate::watch::Watch;
 use crate::wire::{Ground, journal};
@@ -41,6 +43,8 @@ async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
     if text.trim().is_empty() && args.file.is_empty() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
+    let absolute = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
+    let prompt = Prompt::with_files(text, args.file.iter().map(absolute).collect()).await?;
     if let Some(path) = &args.record {
         model = models::recorded(model, path)?;
     }
@@ -50,9 +54,8 @@ async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
         (false, false) => Answerer::Nobody,
     };
     let setup = ground.setup(journal.clone(), model, answerer, &[])?;
-    let files = args.file.iter().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone())).collect();
     let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone(), go_on: true };
-    play(setup, resumed.map(|record| record.id), args.title, Prompt { text, files }, watch).await
+    play(setup, resumed.map(|record| record.id), args.title, prompt, watch).await
 }
 
 /// A session goes on where it was, wherever it is called from.
@@ -104,16 +107,33 @@ pub(crate) async fn play(
         () = signals.next() => return Ok(Exit::Interrupted),
     };
     match end {
-        Ok(TurnEnd::Finished(_) | TurnEnd::Refused) => {
+        Ok(TurnEnd::Finished(reason)) => {
+            if let Some(note) = unusual(&reason) {
+                render::complain(note);
+            }
+            shown?;
+            Ok(Exit::Done)
+        }
+        Ok(TurnEnd::Refused) => {
+            render::complain("stopped, because you refused a call; say what you want instead to go on");
             shown?;
             Ok(Exit::Done)
         }
         Ok(TurnEnd::Aborted) => {
-            let id = session.id().as_str();
-            render::complain(&format!("stopped; what was said and done is kept: haft run --session {id} \"go on\""));
+            render::complain("stopped; what was said and done is kept");
             Ok(Exit::Interrupted)
         }
-        Err(error) => Err(error.into()),
+        Err(source) => Err(InSession { id: session.id().clone(), source }.into()),
+    }
+}
+
+/// What a person should know about an answer that ended for `reason`, in the words of messages.
+fn unusual(reason: &str) -> Option<&'static str> {
+    match reason {
+        "stop" | "tool-calls" => None,
+        "length" => Some("the answer was cut: it reached the limit of what the model may write (`limit.output`)"),
+        "content-filter" => Some("the answer was cut: the vendor withheld the rest"),
+        _ => Some("the model stopped without saying why; the answer may not be whole"),
     }
 }
 

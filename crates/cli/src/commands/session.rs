@@ -69,7 +69,8 @@ fn list(sessions: &[Record], all: bool, json: bool) -> Result<Exit> {
     for session in sessions {
         let place = if all { format!("  {}", session.directory) } else { String::new() };
         let line = format!("{}  {}  {}{place}", session.id, ago(session.time.updated), session.title);
-        render::say(&clean(&line))?;
+        // A line break in a name would look like another session.
+        render::say(&clean(&line).replace('\n', " "))?;
     }
     Ok(Exit::Done)
 }
@@ -96,13 +97,13 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
     }
     let paint = Paint::new(std::io::IsTerminal::is_terminal(&std::io::stdout()));
     render::say(&paint.bold(&clean(&record.title)))?;
-    render::say(&paint.dim(&format!("{} in {}", record.id, record.directory)))?;
+    render::say(&paint.dim(&clean(&format!("{} in {}", record.id, record.directory))))?;
     for turned in history.messages() {
         let who = match &turned.info {
             Message::User(_) => "You".to_owned(),
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
         };
-        render::say(&format!("\n{}", paint.bold(&who)))?;
+        render::say(&format!("\n{}", paint.bold(&clean(&who))))?;
         for part in &turned.parts {
             match &part.kind {
                 PartKind::Text { text, synthetic: false, .. } if !text.is_empty() => render::say(&clean(text))?,

@@ -22,6 +22,29 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// `text` with everything spelled out that a terminal would obey or a reader would not see: for what a person decides
+/// about. Line breaks and tabs stay.
+pub(crate) fn spelled(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hidden(c) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn is_hidden(c: char) -> bool {
+    let unseen = matches!(c,
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}');
+    is_harmful(c) || unseen
+}
+
 fn is_harmful(c: char) -> bool {
     let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
     turns || (c.is_control() && c != '\n' && c != '\t')
@@ -70,6 +93,14 @@ mod tests {
         check("\u{9b}31mx", "31mx");
         check("\u{1b}", "");
         check("\u{1b}[", "");
+    }
+
+    #[test]
+    fn what_is_decided_about_hides_nothing() {
+        let row = |text: &str, want: &str| assert_eq!(spelled(text), want);
+        row("ls\n\t-l é 漢", "ls\n\t-l é 漢");
+        row("ls \u{1b}]; rm x;\u{7}", r"ls \u{1b}]; rm x;\u{7}");
+        row("a\u{202e}b\u{200b}c\r", r"a\u{202e}b\u{200b}c\u{d}");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
 
     /// Says who is asked.
     pub(crate) fn head(&mut self, agent: &str, model: &str) {
-        let head = self.paint.dim(&format!("> {agent} · {model}"));
+        let head = self.paint.dim(&clean(&format!("> {agent} · {model}")));
         self.aside(&format!("{head}\n"));
     }
 
@@ -101,17 +101,15 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
         let Some(session) = &self.session else { return format!("{seconds:.1} s") };
         let (before, cost) = self.before.unwrap_or_default();
         let now = &session.tokens;
-        let read = now.input.saturating_sub(before.input);
-        let cached = now.cache.read.saturating_sub(before.cache.read);
-        let written = (now.output + now.reasoning).saturating_sub(before.output + before.reasoning);
-        if read + cached + written == 0 {
+        let since = |count: fn(&Tokens) -> u64| count(now).saturating_sub(count(&before));
+        let read = since(|tokens| tokens.input + tokens.cache.read + tokens.cache.write);
+        let cached = since(|tokens| tokens.cache.read);
+        let written = since(|tokens| tokens.output + tokens.reasoning);
+        if read + written == 0 {
             return format!("{seconds:.1} s");
         }
-        let mut used = format!("{read} tokens read");
-        if cached > 0 {
-            used.push_str(&format!(", {cached} from the cache"));
-        }
-        used.push_str(&format!(", {written} written"));
+        let cached = if cached > 0 { format!(" ({cached} from the cache)") } else { String::new() };
+        let mut used = format!("{read} tokens read{cached}, {written} written");
         let cost = session.cost - cost;
         if cost > 0.0 {
             used.push_str(&format!(" · ${cost:.4}"));

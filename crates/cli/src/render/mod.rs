@@ -8,7 +8,7 @@ mod tool_line;
 
 use std::io::Write;
 
-pub(crate) use clean::clean;
+pub(crate) use clean::{clean, spelled};
 pub(crate) use default::Shown;
 pub(crate) use json::Json;
 pub(crate) use paint::Paint;

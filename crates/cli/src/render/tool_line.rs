@@ -3,7 +3,7 @@
 use haft_protocol::{Object, ToolState};
 use serde_json::Value;
 
-use super::{Paint, clean};
+use super::{Paint, clean, spelled};
 
 /// Most lines of a diff that are shown.
 const DIFF_LINES: usize = 60;
@@ -25,7 +25,7 @@ pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> 
             lines
         }
         ToolState::Error { input, error, .. } => {
-            let mut lines = vec![paint.red(&one_line(&format!("✗ {tool} {} failed", subject(tool, input))))];
+            let mut lines = vec![paint.red(&one_line(&format!("✗ {tool}{} failed", subject(tool, input))))];
             lines.extend(first_lines(error, OUTPUT_LINES).map(|line| paint.red(&format!("  {line}"))));
             lines
         }
@@ -55,6 +55,7 @@ fn amount(metadata: &Object) -> String {
         let total = line("totalLines").filter(|total| *total != end || start != 1);
         Some(match total {
             Some(total) => format!(" ({start}-{end} of {total} lines)"),
+            None if end == 1 => " (1 line)".to_owned(),
             None => format!(" ({end} lines)"),
         })
     });
@@ -72,7 +73,7 @@ fn counts(metadata: &Object) -> String {
 /// What a failed call was about.
 fn subject(tool: &str, input: &Value) -> String {
     let key = if tool == "bash" { "command" } else { "filePath" };
-    input.get(key).and_then(Value::as_str).map_or_else(String::new, str::to_owned)
+    input.get(key).and_then(Value::as_str).map_or_else(String::new, |subject| format!(" {subject}"))
 }
 
 /// The hunks of a unified diff, without its head.
@@ -82,7 +83,7 @@ pub(crate) fn diff_lines(diff: &str, paint: Paint) -> Vec<String> {
         .iter()
         .take(DIFF_LINES)
         .map(|line| {
-            let text = format!("  {}", shortened(line));
+            let text = format!("  {}", cut(&spelled(line)));
             match line.as_bytes().first() {
                 Some(b'+') => paint.green(&text),
                 Some(b'-') => paint.red(&text),
@@ -94,14 +95,19 @@ pub(crate) fn diff_lines(diff: &str, paint: Paint) -> Vec<String> {
     lines
 }
 
+/// The end of a command's output, where what went wrong stands.
 fn shell_lines(metadata: &Object, paint: Paint) -> Vec<String> {
     let output = metadata.get("output").and_then(Value::as_str).unwrap_or_default().trim_end();
-    let total = output.lines().count();
-    let mut lines: Vec<String> =
-        first_lines(output, OUTPUT_LINES).map(|line| paint.dim(&format!("  {line}"))).collect();
-    lines.extend(more(total, OUTPUT_LINES, paint));
-    if let Some(code) = metadata.get("exit").and_then(Value::as_i64).filter(|code| *code != 0) {
-        lines.push(paint.red(&format!("  exit code {code}")));
+    let earlier = output.lines().count().saturating_sub(OUTPUT_LINES);
+    let mut lines = Vec::new();
+    if earlier > 0 {
+        lines.push(paint.dim(&format!("  … {earlier} earlier lines")));
+    }
+    lines.extend(output.lines().skip(earlier).map(|line| paint.dim(&format!("  {}", shortened(line)))));
+    match metadata.get("exit").and_then(Value::as_i64) {
+        Some(0) => {}
+        Some(code) => lines.push(paint.red(&format!("  exit code {code}"))),
+        None => lines.push(paint.red("  stopped before its end")),
     }
     lines
 }
@@ -115,14 +121,17 @@ fn first_lines(text: &str, most: usize) -> impl Iterator<Item = String> {
 }
 
 fn one_line(text: &str) -> String {
-    shortened(&text.replace('\n', " ⏎ "))
+    cut(&spelled(&text.replace('\n', " ⏎ ")))
 }
 
 fn shortened(line: &str) -> String {
-    let line = clean(line);
+    cut(&clean(line))
+}
+
+fn cut(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.into_owned(),
+        None => line.to_owned(),
     }
 }
 
@@ -201,9 +210,10 @@ mod tests {
         let output: String = (0..30).map(|n| format!("{n}\n")).collect();
         let shell = completed(json!({"command": "x".repeat(500)}), "", "", json!({"output": output, "exit": 0}));
         let shown = lines("bash", &shell, Paint::new(false));
-        assert_eq!(shown.len(), 1 + OUTPUT_LINES + 1);
+        assert_eq!(shown.len(), 1 + 1 + OUTPUT_LINES);
         assert_eq!(shown[0].chars().count(), WIDTH + 1);
-        assert_eq!(shown.last().unwrap(), "  … 20 more lines");
+        assert_eq!(shown[1], "  … 20 earlier lines");
+        assert_eq!(shown.last().unwrap(), "  29");
     }
 
     #[test]

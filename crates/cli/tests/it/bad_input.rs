@@ -71,7 +71,7 @@ fn fails(served: &Served, want: &[&str]) {
 fn a_stream_that_is_cut_in_the_middle_is_an_error() {
     fails(
         &Served::plays(&[r#"{"answer":[{"text":"Half"},{"error":{"kind":"cut_off"}}]}"#]),
-        &["cut off before its end", "hint:", "haft run --continue"],
+        &["cut off before its end", "hint:", "haft run --session ses_"],
     );
     fails(
         &Served::plays(&[r#"{"answer":[{"call":"bash","args":{"command":"touch x"}},{"error":{"kind":"cut_off"}}]}"#]),
@@ -145,7 +145,7 @@ fn a_broken_scenario_names_its_line() {
 #[test]
 fn broken_settings_name_the_file_and_the_place() {
     let machine = Machine::with(&[("opencode.json", "{\n  \"model\": }")]);
-    machine.haft(&["run", "go"]).ends(1).says(&["opencode.json, line 2", "hint: mend that file"]);
+    machine.haft(&["run", "go"]).ends(1).says(&["opencode.json, line 2", "hint: mend that"]);
 }
 
 #[test]

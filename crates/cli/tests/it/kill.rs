@@ -23,7 +23,8 @@ fn a_session_killed_at_any_moment_opens_and_goes_on() {
 
     machine.haft(&["run", "begin", "--model", &machine.scenario(&[r#"{"answer":[{"text":"Begun."}]}"#])]).ok();
     for kill in 0..KILLS {
-        let mut child = machine.start(&mut machine.command(&["run", "go on", "--continue", "--auto"]));
+        let mut child =
+            machine.start(&mut machine.command(&["run", "go on", "--continue", "--auto", "--model", "mock/m1"]));
         // Spread evenly by the golden ratio: from before it said anything to many steps into the work.
         let share = (f64::from(kill) * 0.618_034).fract();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]

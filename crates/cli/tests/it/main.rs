@@ -9,4 +9,5 @@ mod kill;
 mod run;
 mod session;
 mod support;
+mod terminal;
 mod tool;

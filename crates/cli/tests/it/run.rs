@@ -137,15 +137,16 @@ fn a_session_goes_on_where_it_was() {
     // From another folder, too.
     let elsewhere = machine.root().join("home");
     std::fs::create_dir_all(&elsewhere).unwrap();
-    let mut command = machine.command(&["run", "c", "--session", &id]);
-    let config = machine.read("opencode.json");
-    let ran = command.current_dir(&elsewhere).env("OPENCODE_CONFIG_CONTENT", config).output().unwrap();
+    let ran = machine.command(&["run", "c", "--session", &id]).current_dir(&elsewhere).output().unwrap();
     assert_eq!(String::from_utf8(ran.stdout).unwrap(), "Third.\n");
     let said: Vec<Value> = served.bodies()[2]["messages"].as_array().unwrap()[1..].to_vec();
     let said: Vec<&str> = said.iter().map(|message| message["content"].as_str().unwrap()).collect();
     assert_eq!(said, ["a", "First.", "b", "Second.", "c"]);
     machine.haft(&["run", "x", "--session", "ses_none"]).ends(1).says(&["there is no session ses_none"]);
-    machine.haft(&["run", "x", "--continue", "--dir", elsewhere.to_str().unwrap(), "--model", "script/x"]).ends(1);
+    machine
+        .haft(&["run", "x", "--continue", "--dir", elsewhere.to_str().unwrap()])
+        .ends(2)
+        .says(&["no session of", "leave out --continue"]);
 }
 
 #[test]

@@ -47,15 +47,26 @@ impl Scene {
         names
     }
 
+    /// Where `name` leads, with leave to go there if it is outside.
+    async fn reach(&self, name: &str) -> Target {
+        match self.files.locate(name).unwrap() {
+            Located::Inside(target) => target,
+            Located::Outside(outside) => {
+                let grant = grant(Effect::Enter(outside.home().to_owned())).await;
+                outside.enter(&grant).unwrap()
+            }
+        }
+    }
+
     async fn readable(&self, name: &str) -> (Target, Grant) {
-        let target = self.files.locate(name).unwrap();
-        let grant = grant(Effect::Read(target.path.clone())).await;
+        let target = self.reach(name).await;
+        let grant = grant(Effect::Read(target.path().to_owned())).await;
         (target, grant)
     }
 
     async fn writable(&self, name: &str) -> (Target, Grant) {
-        let target = self.files.locate(name).unwrap();
-        let grant = grant(Effect::Write(target.path.clone())).await;
+        let target = self.reach(name).await;
+        let grant = grant(Effect::Write(target.path().to_owned())).await;
         (target, grant)
     }
 
@@ -132,13 +143,67 @@ async fn a_folder_is_listed_and_links_to_folders_count_as_such() {
     symlink("dir", scene.at("link")).unwrap();
     symlink("nowhere", scene.at("dangling")).unwrap();
     let (target, grant) = scene.readable("").await;
-    let mut listing = scene.files.list(&grant, &target).await.unwrap();
+    let mut listing = scene.files.list_home(&grant, &target).await.unwrap();
     listing.entries.sort();
     let got: Vec<_> = listing.entries.iter().map(|entry| (entry.name.as_str(), entry.folder)).collect();
     assert_eq!(got, [("a", false), ("dangling", false), ("dir", true), ("link", true)]);
     assert!(listing.complete);
-    let (target, grant) = scene.readable("a").await;
-    assert_err!(scene.files.list(&grant, &target).await, FilesError::NotAFolder { .. });
+    let Opened::Folder(opened) = scene.files.open(&grant, &target).await.unwrap() else { panic!("no folder") };
+    assert_eq!(opened.entries.len(), 4);
+}
+
+#[tokio::test]
+async fn the_folder_of_a_file_is_listed_with_leave_for_the_folder() {
+    let scene = scene();
+    scene.put("a", "");
+    let (none, may_read_none) = scene.readable("none").await;
+    assert_err!(scene.files.list_home(&may_read_none, &none).await, FilesError::NotGranted { .. });
+    let may_read_home = grant(Effect::Read(none.home().to_owned())).await;
+    assert_eq!(scene.files.list_home(&may_read_home, &none).await.unwrap().entries.len(), 1);
+    let below = scene.reach("a/b").await;
+    let may_read_a = grant(Effect::Read(below.home().to_owned())).await;
+    assert_err!(scene.files.list_home(&may_read_a, &below).await, FilesError::NotAFolder { .. });
+}
+
+#[test]
+fn no_more_entries_are_taken_than_allowed() {
+    let scene = scene();
+    for name in ["a", "b", "c"] {
+        scene.put(name, "");
+    }
+    let path = fs::canonicalize(scene.at("")).unwrap();
+    let taken = |max| {
+        let listing = list(&path, &door::open(&path, READ).unwrap(), max).unwrap();
+        (listing.entries.len(), listing.complete)
+    };
+    assert_eq!((taken(2), taken(3), taken(MAX_ENTRIES)), ((2, false), (3, true), (3, true)));
+}
+
+#[tokio::test]
+async fn outside_the_project_leave_for_that_very_folder_opens_the_way() {
+    let scene = scene();
+    symlink("../outside", scene.at("link")).unwrap();
+    let outside = fs::canonicalize(scene.base.path().join("outside")).unwrap();
+    for name in ["../outside", "../outside/secret", "../outside/new", "link", "link/secret"] {
+        let Located::Outside(there) = scene.files.locate(name).unwrap() else { panic!("{name} is inside") };
+        assert_eq!(there.home(), outside, "{name}");
+        assert!(there.path().starts_with(&outside) && there.title().starts_with("../outside"), "{name}");
+        let others = [
+            Effect::Enter(outside.parent().unwrap().to_owned()),
+            Effect::Enter(outside.join("secret")),
+            Effect::Read(outside.clone()),
+            Effect::Write(outside.clone()),
+        ];
+        for other in others {
+            let grant = grant(other).await;
+            assert_err!(there.clone().enter(&grant), FilesError::NotGranted { .. });
+        }
+        let may_enter = grant(Effect::Enter(outside.clone())).await;
+        let target = there.enter(&may_enter).unwrap();
+        // Going there is not reading there.
+        assert_err!(scene.files.open(&may_enter, &target).await, FilesError::NotGranted { .. });
+    }
+    assert_eq!(scene.read("link/secret").await.unwrap(), "secret");
 }
 
 #[tokio::test]
@@ -150,7 +215,7 @@ async fn each_door_wants_a_grant_for_its_path() {
     let (b, write_b) = scene.writable("b").await;
     assert_err!(scene.files.read(&read_a, &b, 9).await, FilesError::NotGranted { .. });
     assert_err!(scene.files.open(&read_a, &b).await, FilesError::NotGranted { .. });
-    assert_err!(scene.files.list(&write_b, &a).await, FilesError::NotGranted { .. });
+    assert_err!(scene.files.list_home(&write_b, &a).await, FilesError::NotGranted { .. });
     assert_err!(scene.files.write(&read_a, &a, "x", IfExists::Replace).await, FilesError::NotGranted { .. });
     assert_err!(scene.files.write(&write_b, &a, "x", IfExists::Replace).await, FilesError::NotGranted { .. });
     assert_err!(scene.files.remove(&write_b, &a).await, FilesError::NotGranted { .. });
@@ -203,16 +268,6 @@ async fn no_other_file_is_left_behind() {
     assert_eq!(scene.names(), ["a"]);
 }
 
-#[test]
-fn a_write_that_fails_late_takes_its_file_away() {
-    let scene = scene();
-    fs::create_dir(scene.at("dir")).unwrap();
-    let dir = door::open(&fs::canonicalize(scene.at("")).unwrap(), door::FOLDER).unwrap();
-    // A folder that appears after the look at what is there: the last step fails.
-    write::fail_to_take_name(&dir, Path::new("dir"));
-    assert_eq!(scene.names(), ["dir"]);
-}
-
 #[tokio::test]
 async fn writing_to_a_link_writes_what_it_leads_to() {
     let scene = scene();
@@ -231,7 +286,7 @@ async fn a_file_swapped_for_a_link_after_the_grant_is_refused() {
     let scene = scene();
     scene.put("a", "mine");
     let (target, may_read) = scene.readable("a").await;
-    let may_write = grant(Effect::Write(target.path.clone())).await;
+    let may_write = grant(Effect::Write(target.path().to_owned())).await;
     fs::remove_file(scene.at("a")).unwrap();
     symlink("../outside/secret", scene.at("a")).unwrap();
     let error = scene.files.read(&may_read, &target, 100).await.unwrap_err();
@@ -304,7 +359,7 @@ async fn a_file_is_removed_and_nothing_else_is() {
 #[tokio::test]
 async fn edits_of_one_file_queue_and_those_of_another_do_not() {
     let scene = scene();
-    let (a, b) = (scene.files.locate("a").unwrap(), scene.files.locate("b").unwrap());
+    let (a, b) = (scene.reach("a").await, scene.reach("b").await);
     let first = scene.files.lock(&a).await;
     let _other = scene.files.lock(&b).await;
     let mut second = Box::pin(scene.files.lock(&a));
@@ -319,7 +374,7 @@ async fn edits_of_one_file_queue_and_those_of_another_do_not() {
 async fn locks_nobody_holds_are_forgotten() {
     let scene = scene();
     for n in 0..1000 {
-        drop(scene.files.lock(&scene.files.locate(&n.to_string()).unwrap()).await);
+        drop(scene.files.lock(&scene.reach(&n.to_string()).await).await);
     }
     assert!(scene.files.inner.locks.lock().unwrap().len() <= 1);
 }

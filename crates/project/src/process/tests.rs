@@ -119,16 +119,45 @@ async fn a_shell_that_is_missing_is_named() {
 
 #[test]
 fn secrets_are_not_passed_on() {
-    let secret = ["OPENAI_API_KEY", "gh_token", "X_SECRET", "Listed", "TOKEN", "API_KEY", "AWS_SECRET_ACCESS_KEY"];
-    let ours = ["PATH", "TOKENS", "NOTOKEN", "SECRET_NAME", "HAFT"].into_iter().chain(secret);
-    let ours = ours.map(|name| (OsString::from(name), OsString::from("ours")));
+    let secret = [
+        "OPENAI_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "API_KEY",
+        "KEY",
+        "signing_key",
+        "gh_token",
+        "TOKEN",
+        "X_SECRET",
+        "PASSWORD",
+        "PGPASSWORD",
+        "DB_PASSWD",
+        "GPG_PASSPHRASE",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "Listed",
+    ];
+    let plain = [
+        "PATH",
+        "TOKENS",
+        "NOTOKEN",
+        "MONKEY",
+        "KEYS",
+        "KEY_FILE",
+        "SECRET_NAME",
+        "PASSWORD_STORE_DIR",
+        "SSH_AUTH_SOCK",
+        "GPG_TTY",
+        "GPG_AGENT_INFO",
+        "HAFT",
+    ];
+    let ours = plain.into_iter().chain(secret).map(|name| (OsString::from(name), OsString::from("ours")));
     let added = [("DEPLOY_TOKEN".to_owned(), "given".to_owned())];
     let got: Vec<_> = environment(ours, &["LISTED".to_owned()], &added)
         .into_iter()
         .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
         .collect();
-    let plain = ["PATH=ours", "TOKENS=ours", "NOTOKEN=ours", "SECRET_NAME=ours", "HAFT=ours"];
-    assert_eq!(got, [&plain[..], &["HAFT=1", "AGENT=1", "OPENCODE=1", "DEPLOY_TOKEN=given"]].concat());
+    let plain = plain.map(|name| format!("{name}=ours"));
+    let given = ["HAFT=1", "AGENT=1", "OPENCODE=1", "DEPLOY_TOKEN=given"].map(str::to_owned);
+    assert_eq!(got, [&plain[..], &given].concat());
 }
 
 const TREE: &str = "sh -c 'sh -c \"echo \\$\\$; sleep 1000\" & echo $$; wait' & echo $$; wait";

@@ -7,6 +7,9 @@ use haft_tool::truncate::{Cut, Limits, tail};
 
 use super::window::Window;
 
+/// Stands for the output of a command that wrote none.
+pub(super) const NOTHING: &str = "(no output)";
+
 /// Why a command was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stopped {
@@ -44,7 +47,7 @@ pub(super) fn report(
 ) -> String {
     let mut report = match long {
         Some(long) => format!("...output truncated...\n\n{}\n\n{}", beginning(long, file), long.cut.kept),
-        None if text.is_empty() => "(no output)".to_owned(),
+        None if text.is_empty() => NOTHING.to_owned(),
         None => text.to_owned(),
     };
     if let Some(how) = badly(end, stopped) {

@@ -22,6 +22,10 @@ async fn a_failing_command_is_told_and_is_no_error() {
     let scene = Scene::new();
     let output = scene.run("bash", json!({"command": "echo no; exit 3"})).await.unwrap();
     assert_eq!((output.text.as_str(), &output.metadata["exit"]), ("no\n(exit code 3)", &json!(3)));
+    assert_eq!(output.metadata["output"], "no\n");
+    let output = scene.run("bash", json!({"command": "exit 3"})).await.unwrap();
+    assert_eq!((output.text.as_str(), &output.metadata["exit"]), ("(no output)\n(exit code 3)", &json!(3)));
+    assert_eq!(output.metadata["output"], "(no output)");
     let output = scene.run("bash", json!({"command": "kill -9 $$"})).await.unwrap();
     assert_eq!((output.text.as_str(), &output.metadata["exit"]), ("(no output)\n(ended by signal 9)", &Value::Null));
 }
@@ -43,6 +47,18 @@ async fn it_runs_in_the_working_folder_or_where_it_is_told() {
     let asked = scene.asked("external_directory");
     assert_eq!(asked[0].patterns, [scene.path("../outside/*")]);
     assert_eq!(asked[0].metadata["directories"], json!([scene.path("../outside")]));
+}
+
+#[tokio::test]
+async fn without_leave_nothing_runs_outside() {
+    let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("external_directory", "*", Action::Deny)]);
+    std::os::unix::fs::symlink("../outside", scene.path("link")).unwrap();
+    for workdir in ["../outside", "link", "src/../../outside", "../none", "/"] {
+        let error = scene.run("bash", json!({"command": "touch made", "workdir": workdir})).await.expect_err(workdir);
+        assert_eq!(error.kind(), "denied", "{workdir}");
+    }
+    assert!(scene.asked("bash").is_empty());
+    assert!(!std::path::Path::new(&scene.path("../outside/made")).exists());
 }
 
 #[tokio::test]
@@ -161,19 +177,42 @@ async fn the_user_can_stop_it_and_what_it_wrote_stays() {
     let (output, ()) = tokio::join!(run, stop);
     let output = output.unwrap();
     assert_eq!(output.text, "begun\n\n\n<shell_metadata>\nThe user stopped the command.\n</shell_metadata>");
-    assert_eq!(output.metadata["exit"], Value::Null);
+    let want = json!({"output": "begun\n", "exit": null, "truncated": false, "interrupted": true});
+    assert_eq!(Value::from(output.metadata), want);
 }
 
 #[tokio::test]
 async fn it_ends_when_its_time_is_over() {
     let scene = Scene::new();
-    let output = scene.run("bash", json!({"command": "sleep 1000", "timeout": "20"})).await.unwrap();
-    assert!(
-        output
-            .text
-            .starts_with("(no output)\n\n<shell_metadata>\nThe command was stopped because it ran longer than 20 ms.")
-    );
-    assert_eq!(output.metadata["exit"], Value::Null);
+    for command in ["sleep 1000", "trap '' TERM; sleep 1000"] {
+        let output = scene.run("bash", json!({"command": command, "timeout": "20"})).await.unwrap();
+        let start = "(no output)\n\n<shell_metadata>\nThe command was stopped because it ran longer than 20 ms.";
+        assert!(output.text.starts_with(start), "{}", output.text);
+        let want = json!({"output": "(no output)", "exit": null, "truncated": false});
+        assert_eq!(Value::from(output.metadata), want);
+    }
+}
+
+#[tokio::test]
+async fn the_time_is_what_the_model_says_or_what_it_is_told() {
+    assert_eq!(time_limit(NonZeroU64::new(5)), Duration::from_millis(5));
+    assert_eq!(time_limit(None), Duration::from_secs(120));
+    let scene = Scene::new();
+    let timeout = &scene.registry.spec("bash").unwrap().parameters["properties"]["timeout"];
+    assert_eq!(timeout["description"], format!("Milliseconds, {TIMEOUT_MS} when left out."));
+    let output = scene.run("bash", json!({"command": "echo done", "timeout": u64::MAX})).await.unwrap();
+    assert_eq!(output.text, "done\n");
+}
+
+#[tokio::test]
+async fn a_flood_is_shown_now_and_then() {
+    let scene = Scene::new();
+    let begun = Instant::now();
+    scene.run("bash", json!({"command": "yes | head -c 20000000"})).await.unwrap();
+    // However slow the machine is: the beginning, the first piece, and one more for each interval since.
+    let most = begun.elapsed().as_millis() / SHOW_EVERY.as_millis() + 2;
+    let shown = scene.bench.shown().len();
+    assert!(shown >= 2 && shown as u128 <= most, "{shown} of {most}");
 }
 
 #[tokio::test]

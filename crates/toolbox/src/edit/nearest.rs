@@ -259,12 +259,31 @@ mod tests {
         let file = "if x {\n  go()\n}\nif x {\n  go()\n}\n";
         expect!["Lines 1-3 differ from it only in indentation (likewise lines 4-6)."]
             .assert_eq(&advice(file, "if x {\n    go()\n}"));
+        expect!["Line 1 differs from it only in upper and lower case (likewise line 2 and line 3)."]
+            .assert_eq(&advice(&"a\n".repeat(MAX_PLACES + 1), "A"));
     }
 
     #[test]
     fn a_line_with_the_same_words_is_better_than_nothing() {
         check("let b = compute(2)", expect!["The nearest is line 3: `    let b = 2;  `."]);
         check("something else entirely", expect!["Nothing like it is there."]);
+    }
+
+    #[test]
+    fn long_lines_are_quoted_in_part() {
+        let line = |length: usize| format!("same words {}", "é".repeat(length - "same words ".len()));
+        let quoted = |line: &str| advice(line, "words are the same");
+        assert_eq!(quoted(&line(MAX_QUOTED)), format!("The nearest is line 1: `{}`.", line(MAX_QUOTED)));
+        assert_eq!(quoted(&line(MAX_QUOTED + 1)), format!("The nearest is line 1: `{}…`.", line(MAX_QUOTED)));
+    }
+
+    #[test]
+    fn only_the_first_words_of_a_line_are_looked_for() {
+        let words = |numbers: std::ops::Range<usize>| numbers.map(|number| format!("w{number} ")).collect::<String>();
+        let wanted = words(0..2 * MAX_WORDS);
+        assert!(advice(&words(0..MAX_WORDS / 2).replace(' ', ";"), &wanted).starts_with("The nearest is line 1"));
+        let last = words(MAX_WORDS..2 * MAX_WORDS).replace(' ', ";");
+        assert_eq!(advice(&last, &wanted), "Nothing like it is there.");
     }
 
     #[test]
@@ -290,5 +309,9 @@ mod tests {
         assert!(nearest(&file, &old).contains("line"));
         let larger = "a\n".repeat(MAX_LINES + 1);
         assert_eq!(nearest(&larger, "A"), READ_AGAIN);
+        // What fits comes after the lines that are compared.
+        let compared = MAX_COMPARED / MAX_LINES;
+        let late = "b\n".repeat(compared) + &"A\n".repeat(3 * compared);
+        assert!(nearest(&file, &late).starts_with("Nothing like it"));
     }
 }

@@ -16,7 +16,7 @@ async fn the_only_place_is_replaced_and_the_change_is_shown() {
     let output = scene.run("edit", args("src/a.rs", "one", "two\n    three")).await.unwrap();
     assert_eq!(scene.get("src/a.rs"), "fn a() {\n    two\n    three\n}\n");
     assert_eq!(output.title, "src/a.rs");
-    assert_eq!(output.text, format!("Edited {} (+2 -1 lines).", scene.path("src/a.rs")));
+    assert_eq!(output.text, format!("Edited {} (lines: +2 -1).", scene.path("src/a.rs")));
     let diff = output.metadata["diff"].as_str().unwrap();
     assert!(diff.ends_with("@@ -1,3 +1,4 @@\n fn a() {\n-    one\n+    two\n+    three\n }\n"), "{diff}");
     let file = &output.metadata["filediff"];
@@ -80,7 +80,7 @@ async fn an_empty_old_text_makes_a_file_and_nothing_else() {
     let scene = Scene::new();
     let output = scene.run("edit", args("new/a", "", "text\n")).await.unwrap();
     assert_eq!(scene.get("new/a"), "text\n");
-    assert!(output.text.starts_with("Created "), "{}", output.text);
+    assert_eq!(output.text, format!("Created {} (1 line).", scene.path("new/a")));
     scene.fails("edit", args("new/a", "", "other"), "exists, so oldString cannot be empty").await;
     scene.put("empty", "");
     scene.fails("edit", args("empty", "", "other"), "exists, so oldString cannot be empty").await;
@@ -123,4 +123,17 @@ async fn a_link_is_edited_where_it_leads() {
     scene.run("edit", args("link", "x", "y")).await.unwrap();
     assert_eq!(scene.get("real"), "y");
     assert_eq!(scene.asked("edit")[0].patterns, ["real"]);
+}
+
+#[tokio::test]
+async fn outside_the_project_the_folder_is_asked_for_first() {
+    let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("external_directory", "*", Action::Deny)]);
+    scene.put("../outside/a", "x");
+    assert_eq!(scene.run("edit", args("../outside/a", "x", "y")).await.unwrap_err().kind(), "denied");
+    assert!(scene.asked("read").is_empty() && scene.asked("edit").is_empty());
+    let scene = Scene::new();
+    scene.put("../outside/a", "x");
+    scene.run("edit", args("../outside/a", "x", "y")).await.unwrap();
+    assert_eq!(scene.get("../outside/a"), "y");
+    assert_eq!(scene.asked("external_directory")[0].patterns, [scene.path("../outside/*")]);
 }

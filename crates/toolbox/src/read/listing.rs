@@ -16,7 +16,7 @@ pub(super) fn output(target: &Target, listing: Listing, offset: usize, limit: us
     let names = names(listing.entries);
     let total = names.len();
     let shown = page(&names, offset, limit);
-    let path = target.path.display().to_string();
+    let path = target.path().display().to_string();
     let cut = !shown.is_empty() && offset - 1 + shown.len() < total;
     let remark = if cut {
         let next = offset + shown.len();
@@ -31,7 +31,7 @@ pub(super) fn output(target: &Target, listing: Listing, offset: usize, limit: us
     let display = json!({
         "type": "directory", "path": path, "entries": shown, "offset": offset, "totalEntries": total, "truncated": cut,
     });
-    Output { metadata: metadata(shown, cut, display), ..Output::new(&target.title, text) }
+    Output { metadata: metadata(shown, cut, display), ..Output::new(target.title(), text) }
 }
 
 /// Names in the order people expect, those of folders with a slash.
@@ -106,5 +106,6 @@ mod tests {
         let there = entries(&["app.ts", "APP.css", "ap", "other", "my_app"]);
         assert_eq!(near(&there, "app"), ["APP.css", "ap", "app.ts"]);
         assert_eq!(near(&there, "zzz"), [] as [&str; 0]);
+        assert_eq!(near(&entries(&["a1", "a2", "a3", "a4"]), "a"), ["a1", "a2", "a3"]);
     }
 }

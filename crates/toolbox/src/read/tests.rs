@@ -47,8 +47,24 @@ async fn offset_and_limit_page() {
     assert!(read(json!(0), 1).await.unwrap().text.contains("\n1: line 1\n"));
     let error = read(json!(51), 1).await.unwrap_err().to_string();
     assert!(error.starts_with("offset 51 is past the end") && error.ends_with("which has 50 lines"), "{error}");
+    scene.put("one", "line\n");
+    scene.fails("read", json!({"filePath": "one", "offset": 2}), "which has 1 line").await;
     assert_eq!(read(json!(-1), 1).await.unwrap_err().kind(), "bad_input");
     assert_eq!(read(json!(1.5), 1).await.unwrap_err().kind(), "bad_input");
+}
+
+#[tokio::test]
+async fn without_a_limit_a_page_has_2000_lines_and_clients_see_20() {
+    let scene = Scene::new();
+    scene.put("a", &"x\n".repeat(LIMIT + 1));
+    let output = scene.run("read", json!({"filePath": "a"})).await.unwrap();
+    assert!(output.text.contains("\n2000: x\n\n(Showing lines 1-2000 of 2001. Use offset=2001"), "{}", output.text);
+    assert_eq!(output.metadata["preview"], ["x"; PREVIEW_LINES].join("\n"));
+    for number in 0..=LIMIT {
+        scene.put(&format!("src/{number}"), "");
+    }
+    let output = scene.run("read", json!({"filePath": "src"})).await.unwrap();
+    assert!(output.text.contains("(Showing 2000 of 2001 entries."), "{}", output.text);
 }
 
 #[tokio::test]
@@ -116,8 +132,10 @@ async fn outside_the_project_the_folder_is_asked_for_first() {
     let output = scene.run("read", json!({"filePath": "link/file"})).await.unwrap();
     assert_eq!(output.title, "../outside/file");
     scene.run("read", json!({"filePath": "../outside"})).await.unwrap();
+    let near = format!("Did you mean one of these?\n{}", scene.path("../outside/file"));
+    scene.fails("read", json!({"filePath": "../outside/fil"}), &near).await;
     let asked = scene.asked("external_directory");
-    assert_eq!(asked.len(), 2);
+    assert_eq!(asked.len(), 3);
     for access in asked {
         assert_eq!((access.patterns.as_slice(), access.always.as_slice()), (&access.always[..], &access.patterns[..]));
         assert_eq!(access.patterns, [scene.path("../outside/*")]);

@@ -1,0 +1,372 @@
+//! A person at a terminal: questions, keys and colours, through a real pseudo-terminal.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
+use serde_json::json;
+
+use crate::support::{Machine, is_running, parts, wait_for};
+
+/// Longest wait for something that is to appear. Far beyond what any machine needs: it only turns a hang into a
+/// failure that shows the screen.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Columns of a usual terminal.
+const WIDE: u16 = 100;
+/// Rows of the screen that tests look at: so many that nothing scrolls away.
+const ROWS: NonZeroU16 = NonZeroU16::new(200).unwrap();
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+const ARROW_UP: &str = "\u{1b}[A";
+/// What a question ends with.
+const CHOICES: &str = "[n] no, stop  or say what to do instead:";
+
+const TOUCH: &str = r#"{"answer":[{"call":"bash","args":{"command":"touch made"}}]}"#;
+const TOUCH_TWICE: &str =
+    r#"{"answer":[{"call":"bash","args":{"command":"touch made"}},{"call":"bash","args":{"command":"touch more"}}]}"#;
+const DONE: &str = r#"{"answer":[{"text":"All done."}]}"#;
+const WRITE: &str = r#"{"answer":[{"call":"write","args":{"filePath":"a.txt","content":"one\n"}}]}"#;
+const ASK_FOR_EDITS: (&str, &str) = ("opencode.json", r#"{"permission": {"edit": "ask"}}"#);
+
+#[test]
+fn a_yes_runs_the_command_once() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[TOUCH, TOUCH, DONE]);
+    terminal.wait_for("The agent wants to run a command\n  touch made\n  [y] yes, once");
+    terminal.type_text("y\n");
+    terminal.wait_for("$ touch made");
+    assert!(machine.project().join("made").exists());
+    terminal.wait_for_times(CHOICES, 2);
+    terminal.type_text("y\n");
+    terminal.wait_for("\nAll done.\n");
+    assert_eq!(terminal.wait_exit(), 0);
+}
+
+#[test]
+fn words_are_shown_as_they_come() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[r#"{"answer":[{"text":"Half a sen"},{"hang":true}]}"#]);
+    terminal.wait_for("Half a sen");
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.wait_exit(), 130);
+}
+
+#[test]
+fn always_allows_all_later_edits_of_the_run() {
+    let machine = Machine::with(&[ASK_FOR_EDITS, ("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let edit = |path| json!({"answer": [{"call": "edit", "args": {"filePath": path, "oldString": "one", "newString": "two"}}]});
+    let mut terminal = run(&machine, &[&edit("a.txt").to_string(), &edit("b.txt").to_string(), DONE]);
+    terminal.wait_for("The agent wants to change a file\n  a.txt\n");
+    for shown in ["-one", "+two", "[a] yes, and all like it"] {
+        terminal.wait_for(shown);
+    }
+    terminal.wait_for(CHOICES);
+    terminal.type_text("a\n");
+    terminal.wait_for("All done.");
+    assert_eq!(terminal.wait_exit(), 0);
+    assert_eq!(terminal.times(CHOICES), 1, "{}", terminal.screen());
+    assert_eq!((machine.read("a.txt").as_str(), machine.read("b.txt").as_str()), ("two\n", "two\n"));
+}
+
+#[test]
+fn a_no_ends_all_questions_of_the_answer_and_the_run() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[TOUCH_TWICE, DONE]);
+    terminal.wait_for(CHOICES);
+    terminal.type_text("n\n");
+    terminal.ends_refused(&machine);
+}
+
+#[test]
+fn advice_goes_to_the_model_and_the_turn_goes_on() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[TOUCH_TWICE, DONE]);
+    terminal.wait_for(CHOICES);
+    terminal.type_text("make two.txt instead\n");
+    terminal.wait_for("\nAll done.\n");
+    assert_eq!(terminal.wait_exit(), 0);
+    assert!(!machine.project().join("made").exists() && !machine.project().join("more").exists());
+    let told =
+        parts(&machine.newest_session()).iter().map(|part| part["state"]["error"].to_string()).collect::<String>();
+    assert!(told.contains("make two.txt instead"), "{told}");
+}
+
+#[test]
+fn what_is_no_answer_is_asked_again() {
+    for typed in ["\n", "a\n", &format!("{ARROW_UP}\n")] {
+        let machine = Machine::with(&[]);
+        let mut terminal = run(&machine, &[TOUCH, DONE]);
+        terminal.wait_for(CHOICES);
+        assert_eq!(terminal.times("[a]"), 0, "nothing of a command can be allowed for always");
+        terminal.type_text(typed);
+        terminal.wait_for_times(CHOICES, 2);
+        terminal.type_text("y\n");
+        terminal.wait_for("All done.");
+        assert_eq!(terminal.wait_exit(), 0, "{typed:?}");
+    }
+}
+
+#[test]
+fn what_was_typed_before_a_question_does_not_answer_it() {
+    let wait = "read line < gate";
+    let settings = json!({"permission": {"bash": {"*": "ask", wait: "allow"}}}).to_string();
+    let machine = Machine::with(&[("opencode.json", &settings)]);
+    let gate = machine.project().join("gate");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    // Open for both, so that neither side waits for the other to open.
+    let mut gate = std::fs::File::options().read(true).write(true).open(gate).unwrap();
+
+    let pause = json!({"answer": [{"text": "Wait."}, {"call": "bash", "args": {"command": wait}}]}).to_string();
+    let mut terminal = run(&machine, &[&pause, TOUCH, DONE]);
+    terminal.wait_for("Wait.");
+    terminal.type_text("yes\n");
+    // The echo: the terminal has it, and nobody has read it yet.
+    terminal.wait_until(|shown| String::from_utf8_lossy(&shown.bytes).contains("yes\r\n"));
+    gate.write_all(b"go\n").unwrap();
+    terminal.wait_for(CHOICES);
+    terminal.type_text("n\n");
+    terminal.ends_refused(&machine);
+}
+
+#[test]
+fn ctrl_c_at_a_question_stops_the_run() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[TOUCH, DONE]);
+    terminal.wait_for(CHOICES);
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.wait_exit(), 130);
+    assert!(terminal.screen().contains("\nstopped; what was said and done is kept"), "{}", terminal.screen());
+    assert!(terminal.bytes().ends_with("\r\n"), "{}", terminal.screen());
+    assert!(!machine.project().join("made").exists());
+}
+
+#[test]
+fn ctrl_c_stops_the_command_that_runs() {
+    let machine = Machine::with(&[]);
+    let command = "echo $$ > pid; exec sleep 1000";
+    let mut terminal =
+        run(&machine, &[&json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string()]);
+    terminal.wait_for(CHOICES);
+    terminal.type_text("y\n");
+    wait_for(&machine.project().join("pid"), "\n");
+    let pid = machine.read("pid").trim().parse().unwrap();
+    assert!(is_running(pid));
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.wait_exit(), 130);
+    assert!(!is_running(pid));
+}
+
+#[test]
+fn ctrl_d_is_a_no() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[TOUCH, DONE]);
+    terminal.wait_for(CHOICES);
+    terminal.type_text(CTRL_D);
+    terminal.ends_refused(&machine);
+}
+
+#[test]
+fn a_command_cannot_dress_up_its_question() {
+    let machine = Machine::with(&[]);
+    let command = "echo \u{1b}[2J\u{1b}]0;title\u{7} \u{202e}lamrah";
+    let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
+    let mut terminal = run(&machine, &[&call, DONE]);
+    terminal.wait_for(r"  echo \u{1b}[2J\u{1b}]0;title\u{7} \u{202e}lamrah");
+    terminal.wait_for(CHOICES);
+    terminal.type_text("y\n");
+    terminal.wait_for("All done.");
+    assert_eq!(terminal.wait_exit(), 0);
+    for raw in ["\u{1b}[2J", "\u{1b}]", "\u{7}", "\u{202e}"] {
+        assert!(!terminal.bytes().contains(raw), "{:?}", terminal.bytes());
+    }
+}
+
+#[test]
+fn a_prompt_from_a_pipe_still_asks_at_the_keyboard() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[TOUCH, DONE]);
+    let haft = machine.command(&["run", "--model", &model]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"echo piped words | "$0" "$@""#]).arg(haft.get_program()).args(haft.get_args());
+    shell.envs(haft.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(machine.project());
+    let mut terminal = Terminal::open(&shell, WIDE);
+    terminal.wait_for(CHOICES);
+    terminal.type_text("y\n");
+    terminal.wait_for("All done.");
+    assert_eq!(terminal.wait_exit(), 0);
+    assert!(machine.project().join("made").exists());
+    assert!(parts(&machine.newest_session()).iter().any(|part| part["text"] == "piped words"));
+}
+
+#[test]
+fn colours_are_there_unless_they_are_unwanted() {
+    for unwanted in [false, true] {
+        let machine = Machine::with(&[ASK_FOR_EDITS]);
+        let model = machine.scenario(&[WRITE, DONE]);
+        let mut command = machine.command(&["run", "go", "--model", &model]);
+        if unwanted {
+            command.env("NO_COLOR", "1");
+        }
+        let mut terminal = Terminal::open(&command, WIDE);
+        terminal.wait_for(CHOICES);
+        terminal.type_text("y\n");
+        assert_eq!(terminal.wait_exit(), 0);
+        // Yellow is the question, green an added line.
+        for code in ["\u{1b}[33m", "\u{1b}[32m"] {
+            assert_eq!(terminal.bytes().contains(code), !unwanted, "{:?}", terminal.bytes());
+        }
+        assert_eq!(terminal.bytes().contains('\u{1b}'), !unwanted, "{:?}", terminal.bytes());
+    }
+}
+
+#[test]
+fn a_narrow_terminal_shows_the_whole_question() {
+    let machine = Machine::with(&[]);
+    let command = format!("touch made; echo {}", "word ".repeat(30));
+    let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
+    let model = machine.scenario(&[&call, DONE]);
+    let mut terminal = Terminal::open(&machine.command(&["run", "go", "--model", &model]), 40);
+    terminal.wait_for(command.trim_end());
+    terminal.wait_for(CHOICES);
+    terminal.type_text("y\n");
+    terminal.wait_for("\nAll done.\n");
+    assert_eq!(terminal.wait_exit(), 0);
+    assert!(machine.project().join("made").exists());
+}
+
+#[test]
+fn the_demo_plays_in_a_terminal() {
+    let machine = Machine::with(&[]);
+    let root = machine.root().join("demo");
+    let mut terminal = Terminal::open(&machine.command(&["demo", "--fast", "--dir", root.to_str().unwrap()]), WIDE);
+    assert_eq!(terminal.wait_exit(), 0);
+    for shown in ["← Edit leap.sh +1 -1", "\n  +", "\n  -", "% 400", "Look at the result:"] {
+        assert!(terminal.screen().contains(shown), "{shown:?} is not in: {}", terminal.screen());
+    }
+}
+
+/// `haft run` with a model that gives these answers, in a terminal.
+fn run(machine: &Machine, answers: &[&str]) -> Terminal {
+    Terminal::open(&machine.command(&["run", "go", "--model", &machine.scenario(answers)]), WIDE)
+}
+
+/// A pseudo-terminal with a program in it, which is killed when this is dropped.
+struct Terminal {
+    shown: Arc<(Mutex<Shown>, Condvar)>,
+    keyboard: Box<dyn Write + Send>,
+    program: Box<dyn Child + Send + Sync>,
+}
+
+/// What the program wrote, filled by a thread until nobody holds the terminal any more.
+struct Shown {
+    bytes: Vec<u8>,
+    emulator: vt100::Parser,
+    over: bool,
+}
+
+impl Terminal {
+    fn open(command: &Command, columns: u16) -> Self {
+        let argv = std::iter::once(command.get_program()).chain(command.get_args());
+        let mut builder = CommandBuilder::from_argv(argv.map(Into::into).collect());
+        builder.env_clear();
+        builder.env("TERM", "xterm-256color");
+        command.get_envs().for_each(|(name, value)| builder.env(name, value.unwrap()));
+        builder.cwd(command.get_current_dir().unwrap());
+
+        let size = PtySize { rows: 40, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let PtyPair { master, slave } = native_pty_system().openpty(size).unwrap();
+        let program = slave.spawn_command(builder).unwrap();
+        // Held by us, it would never be over.
+        drop(slave);
+        let emulator = vt100::Parser::new(ROWS, NonZeroU16::new(columns).unwrap(), 0);
+        let shown = Arc::new((Mutex::new(Shown { bytes: Vec::new(), emulator, over: false }), Condvar::new()));
+        let (mut reader, filled) = (master.try_clone_reader().unwrap(), Arc::clone(&shown));
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            let mut over = false;
+            while !over {
+                // A terminal that nobody holds fails instead of ending.
+                let read = reader.read(&mut piece).unwrap_or(0);
+                over = read == 0;
+                let mut shown = filled.0.lock().unwrap();
+                shown.bytes.extend_from_slice(&piece[..read]);
+                shown.emulator.process(&piece[..read]);
+                shown.over = over;
+                filled.1.notify_all();
+            }
+        });
+        Self { shown, keyboard: master.take_writer().unwrap(), program }
+    }
+
+    fn type_text(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Waits until `text` is on the screen.
+    #[track_caller]
+    fn wait_for(&self, text: &str) {
+        self.wait_for_times(text, 1);
+    }
+
+    /// Waits until `text` is on the screen so many times.
+    #[track_caller]
+    fn wait_for_times(&self, text: &str, times: usize) {
+        self.wait_until(|shown| shown.over || shown.screen().matches(text).count() >= times);
+        assert!(self.times(text) >= times, "{text:?} is not there {times} times: {}", self.screen());
+    }
+
+    /// Waits until the program has ended and nothing it started writes any more; gives its exit code.
+    #[track_caller]
+    fn wait_exit(&mut self) -> u32 {
+        self.wait_until(|shown| shown.over);
+        self.program.wait().unwrap().exit_code()
+    }
+
+    #[track_caller]
+    fn wait_until(&self, enough: impl Fn(&Shown) -> bool) {
+        let (shown, changed) = &*self.shown;
+        let waited = changed.wait_timeout_while(shown.lock().unwrap(), PATIENCE, |shown| !enough(shown));
+        let timed_out = waited.unwrap().1.timed_out();
+        assert!(!timed_out, "what was waited for did not come; on the screen: {}", self.screen());
+    }
+
+    /// The run ends well after the one question, without the command, and says why.
+    #[track_caller]
+    fn ends_refused(&mut self, machine: &Machine) {
+        assert_eq!(self.wait_exit(), 0, "{}", self.screen());
+        assert!(self.screen().contains("\nstopped, because you refused"), "{}", self.screen());
+        assert_eq!((self.times(CHOICES), self.times("All done.")), (1, 0), "{}", self.screen());
+        assert!(!machine.project().join("made").exists() && !machine.project().join("more").exists());
+    }
+
+    fn times(&self, text: &str) -> usize {
+        self.screen().matches(text).count()
+    }
+
+    fn screen(&self) -> String {
+        self.shown.0.lock().unwrap().screen()
+    }
+
+    /// What the program really wrote.
+    fn bytes(&self) -> String {
+        String::from_utf8_lossy(&self.shown.0.lock().unwrap().bytes).into_owned()
+    }
+}
+
+impl Shown {
+    /// What a person sees: wrapped lines are whole again, colours and empty lines at the end are gone.
+    fn screen(&self) -> String {
+        self.emulator.screen().contents()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed.
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
