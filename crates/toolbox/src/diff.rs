@@ -9,6 +9,10 @@ const CONTEXT: usize = 4;
 /// Larger texts than this, in bytes, are not compared line by line.
 const MAX_COMPARED: usize = 1024 * 1024;
 
+/// Texts up to this size together, in bytes, are compared where the caller runs: it takes less than a millisecond or
+/// two, whatever is in them.
+const COMPARED_AT_ONCE: usize = 16 * 1024;
+
 /// The difference between two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Diff {
@@ -21,6 +25,17 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
+    /// [`Diff::new`] without holding up whoever else runs on this thread: texts made for it take seconds to compare.
+    pub(crate) async fn between(path: &str, old: &str, new: &str) -> Self {
+        if old.len() + new.len() <= COMPARED_AT_ONCE {
+            return Self::new(path, old, new);
+        }
+        let (path, old, new) = (path.to_owned(), old.to_owned(), new.to_owned());
+        let compared = tokio::task::spawn_blocking(move || Self::new(&path, &old, &new)).await;
+        // The comparison is never aborted, so this is a panic in it, which goes on here.
+        compared.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+
     /// Compares `old` and `new`, which are or were the content of the file at `path`.
     ///
     /// Where either is larger than 1 MiB the patch only says so, and every line counts as changed.

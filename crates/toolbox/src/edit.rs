@@ -65,7 +65,7 @@ impl Edit {
             }
             Err(error) => return Err(error).tell_model(),
         }
-        Ok(Change { old: None, diff: Diff::new(&path, "", &lf(&new)), new, places: 1 })
+        Ok(Change { old: None, diff: Diff::between(&path, "", &lf(&new)).await, new, places: 1 })
     }
 
     async fn replacement(&self, call: &Call, target: &Target, input: &Input) -> Result<Change, ToolError> {
@@ -84,7 +84,7 @@ impl Edit {
         let scope = if input.replace_all == Some(true) { Scope::All } else { Scope::One };
         let Replaced { text, places } =
             replace(&file.text, &old, &new, scope).map_err(|refusal| explain(&path, &refusal, &file.text, &old))?;
-        let diff = Diff::new(&path, &lf(&file.text), &lf(&text));
+        let diff = Diff::between(&path, &lf(&file.text), &lf(&text)).await;
         let new = Text { text, ..file }.whole();
         Ok(Change { old: Some(bytes), new, diff, places })
     }

@@ -73,7 +73,7 @@ impl Tool for Write {
         let access = Access::new("edit", target.title())
             .with(Effect::Write(target.path().to_owned()))
             .show("filepath", path.as_str())
-            .show("diff", diff(&path, &old, &new.text));
+            .show("diff", diff(&path, &old, &new.text).await);
         let grant = call.ask(access).await?;
         let if_exists = match old {
             Old::Nothing => IfExists::Fail,
@@ -97,10 +97,13 @@ fn with_mark_of(old: &Old, content: &str) -> Text {
     Text { mark: new.mark || had, ..new }
 }
 
-fn diff(path: &str, old: &Old, new: &str) -> String {
+async fn diff(path: &str, old: &Old, new: &str) -> String {
     match old {
-        Old::Nothing => Diff::new(path, "", new).patch,
-        Old::Bytes(bytes) => Diff::new(path, &Text::new(&String::from_utf8_lossy(bytes)).text, new).patch,
+        Old::Nothing => Diff::between(path, "", new).await.patch,
+        Old::Bytes(bytes) => {
+            let old = Text::new(&String::from_utf8_lossy(bytes)).text;
+            Diff::between(path, &old, new).await.patch
+        }
         Old::Huge(size) => {
             format!("{}(the old file of {size} bytes was not compared)\n", Diff::new(path, "", "").patch)
         }

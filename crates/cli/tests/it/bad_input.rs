@@ -42,7 +42,7 @@ fn malformed_arguments_are_explained_to_the_model() {
 
 #[test]
 fn an_unknown_tool_is_explained_and_a_misspelled_one_found() {
-    tells(&[r#"{"answer":[{"call":"reed","args":{}}]}"#, OK], &["no tool called \"reed\"", "bash, edit, read, write"]);
+    tells(&[r#"{"answer":[{"call":"reed","args":{}}]}"#, OK], &["no tool called \"reed\"", "Call one of: bash, edit,"]);
     tells(&[r#"{"answer":[{"call":"READ","args":{"filePath":"a.txt"}}]}"#, OK], &["1: one"]);
 }
 

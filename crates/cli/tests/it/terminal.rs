@@ -41,8 +41,7 @@ fn a_yes_runs_the_command_once() {
     assert!(machine.project().join("made").exists());
     terminal.wait_for_times(CHOICES, 2);
     terminal.type_text("y\n");
-    terminal.wait_for("\nAll done.\n");
-    assert_eq!(terminal.wait_exit(), 0);
+    terminal.ends_well();
 }
 
 #[test]
@@ -63,10 +62,8 @@ fn always_allows_all_later_edits_of_the_run() {
     for shown in ["-one", "+two", "[a] yes, and all like it"] {
         terminal.wait_for(shown);
     }
-    terminal.wait_for(CHOICES);
-    terminal.type_text("a\n");
-    terminal.wait_for("All done.");
-    assert_eq!(terminal.wait_exit(), 0);
+    terminal.answer("a\n");
+    terminal.ends_well();
     assert_eq!(terminal.times(CHOICES), 1, "{}", terminal.screen());
     assert_eq!((machine.read("a.txt").as_str(), machine.read("b.txt").as_str()), ("two\n", "two\n"));
 }
@@ -75,8 +72,7 @@ fn always_allows_all_later_edits_of_the_run() {
 fn a_no_ends_all_questions_of_the_answer_and_the_run() {
     let machine = Machine::with(&[]);
     let mut terminal = run(&machine, &[TOUCH_TWICE, DONE]);
-    terminal.wait_for(CHOICES);
-    terminal.type_text("n\n");
+    terminal.answer("n\n");
     terminal.ends_refused(&machine);
 }
 
@@ -84,10 +80,8 @@ fn a_no_ends_all_questions_of_the_answer_and_the_run() {
 fn advice_goes_to_the_model_and_the_turn_goes_on() {
     let machine = Machine::with(&[]);
     let mut terminal = run(&machine, &[TOUCH_TWICE, DONE]);
-    terminal.wait_for(CHOICES);
-    terminal.type_text("make two.txt instead\n");
-    terminal.wait_for("\nAll done.\n");
-    assert_eq!(terminal.wait_exit(), 0);
+    terminal.answer("make two.txt instead\n");
+    terminal.ends_well();
     assert!(!machine.project().join("made").exists() && !machine.project().join("more").exists());
     let told =
         parts(&machine.newest_session()).iter().map(|part| part["state"]["error"].to_string()).collect::<String>();
@@ -104,8 +98,7 @@ fn what_is_no_answer_is_asked_again() {
         terminal.type_text(typed);
         terminal.wait_for_times(CHOICES, 2);
         terminal.type_text("y\n");
-        terminal.wait_for("All done.");
-        assert_eq!(terminal.wait_exit(), 0, "{typed:?}");
+        terminal.ends_well();
     }
 }
 
@@ -126,8 +119,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
     // The echo: the terminal has it, and nobody has read it yet.
     terminal.wait_until(|shown| String::from_utf8_lossy(&shown.bytes).contains("yes\r\n"));
     gate.write_all(b"go\n").unwrap();
-    terminal.wait_for(CHOICES);
-    terminal.type_text("n\n");
+    terminal.answer("n\n");
     terminal.ends_refused(&machine);
 }
 
@@ -135,8 +127,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
 fn ctrl_c_at_a_question_stops_the_run() {
     let machine = Machine::with(&[]);
     let mut terminal = run(&machine, &[TOUCH, DONE]);
-    terminal.wait_for(CHOICES);
-    terminal.type_text(CTRL_C);
+    terminal.answer(CTRL_C);
     assert_eq!(terminal.wait_exit(), 130);
     assert!(terminal.screen().contains("\nstopped; what was said and done is kept"), "{}", terminal.screen());
     assert!(terminal.bytes().ends_with("\r\n"), "{}", terminal.screen());
@@ -149,8 +140,7 @@ fn ctrl_c_stops_the_command_that_runs() {
     let command = "echo $$ > pid; exec sleep 1000";
     let mut terminal =
         run(&machine, &[&json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string()]);
-    terminal.wait_for(CHOICES);
-    terminal.type_text("y\n");
+    terminal.answer("y\n");
     wait_for(&machine.project().join("pid"), "\n");
     let pid = machine.read("pid").trim().parse().unwrap();
     assert!(is_running(pid));
@@ -163,22 +153,19 @@ fn ctrl_c_stops_the_command_that_runs() {
 fn ctrl_d_is_a_no() {
     let machine = Machine::with(&[]);
     let mut terminal = run(&machine, &[TOUCH, DONE]);
-    terminal.wait_for(CHOICES);
-    terminal.type_text(CTRL_D);
+    terminal.answer(CTRL_D);
     terminal.ends_refused(&machine);
 }
 
 #[test]
 fn a_command_cannot_dress_up_its_question() {
     let machine = Machine::with(&[]);
-    let command = "echo \u{1b}[2J\u{1b}]0;title\u{7} \u{202e}lamrah";
+    let command = "echo '\u{1b}[2J\u{1b}]0;title\u{7} \u{202e}lamrah'";
     let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
     let mut terminal = run(&machine, &[&call, DONE]);
-    terminal.wait_for(r"  echo \u{1b}[2J\u{1b}]0;title\u{7} \u{202e}lamrah");
-    terminal.wait_for(CHOICES);
-    terminal.type_text("y\n");
-    terminal.wait_for("All done.");
-    assert_eq!(terminal.wait_exit(), 0);
+    terminal.wait_for(r"  echo '\u{1b}[2J\u{1b}]0;title\u{7} \u{202e}lamrah'");
+    terminal.answer("y\n");
+    terminal.ends_well();
     for raw in ["\u{1b}[2J", "\u{1b}]", "\u{7}", "\u{202e}"] {
         assert!(!terminal.bytes().contains(raw), "{:?}", terminal.bytes());
     }
@@ -193,10 +180,8 @@ fn a_prompt_from_a_pipe_still_asks_at_the_keyboard() {
     shell.args(["-c", r#"echo piped words | "$0" "$@""#]).arg(haft.get_program()).args(haft.get_args());
     shell.envs(haft.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(machine.project());
     let mut terminal = Terminal::open(&shell, WIDE);
-    terminal.wait_for(CHOICES);
-    terminal.type_text("y\n");
-    terminal.wait_for("All done.");
-    assert_eq!(terminal.wait_exit(), 0);
+    terminal.answer("y\n");
+    terminal.ends_well();
     assert!(machine.project().join("made").exists());
     assert!(parts(&machine.newest_session()).iter().any(|part| part["text"] == "piped words"));
 }
@@ -211,8 +196,7 @@ fn colours_are_there_unless_they_are_unwanted() {
             command.env("NO_COLOR", "1");
         }
         let mut terminal = Terminal::open(&command, WIDE);
-        terminal.wait_for(CHOICES);
-        terminal.type_text("y\n");
+        terminal.answer("y\n");
         assert_eq!(terminal.wait_exit(), 0);
         // Yellow is the question, green an added line.
         for code in ["\u{1b}[33m", "\u{1b}[32m"] {
@@ -230,10 +214,8 @@ fn a_narrow_terminal_shows_the_whole_question() {
     let model = machine.scenario(&[&call, DONE]);
     let mut terminal = Terminal::open(&machine.command(&["run", "go", "--model", &model]), 40);
     terminal.wait_for(command.trim_end());
-    terminal.wait_for(CHOICES);
-    terminal.type_text("y\n");
-    terminal.wait_for("\nAll done.\n");
-    assert_eq!(terminal.wait_exit(), 0);
+    terminal.answer("y\n");
+    terminal.ends_well();
     assert!(machine.project().join("made").exists());
 }
 
@@ -305,6 +287,13 @@ impl Terminal {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }
 
+    /// Types `text` at the question, once it is there.
+    #[track_caller]
+    fn answer(&mut self, text: &str) {
+        self.wait_for(CHOICES);
+        self.type_text(text);
+    }
+
     /// Waits until `text` is on the screen.
     #[track_caller]
     fn wait_for(&self, text: &str) {
@@ -333,11 +322,20 @@ impl Terminal {
         assert!(!timed_out, "what was waited for did not come; on the screen: {}", self.screen());
     }
 
+    /// The model has the last word, on a line of its own, and the run ends well.
+    #[track_caller]
+    fn ends_well(&mut self) {
+        self.wait_for("\nAll done.\n");
+        assert_eq!(self.wait_exit(), 0, "{}", self.screen());
+    }
+
     /// The run ends well after the one question, without the command, and says why.
     #[track_caller]
     fn ends_refused(&mut self, machine: &Machine) {
         assert_eq!(self.wait_exit(), 0, "{}", self.screen());
-        assert!(self.screen().contains("\nstopped, because you refused"), "{}", self.screen());
+        for line in ["\n✗ bash touch made failed\n", "\nstopped, because you refused"] {
+            assert!(self.screen().contains(line), "{line:?} is not in: {}", self.screen());
+        }
         assert_eq!((self.times(CHOICES), self.times("All done.")), (1, 0), "{}", self.screen());
         assert!(!machine.project().join("made").exists() && !machine.project().join("more").exists());
     }

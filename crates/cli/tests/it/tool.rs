@@ -19,15 +19,16 @@ fn the_tools_are_listed_and_described() {
     let machine = Machine::with(&[]);
     let listed = machine.haft(&["tool", "list"]).ok();
     let names: Vec<&str> = listed.out.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, ["bash", "edit", "read", "write"]);
+    assert!(names.is_sorted() && ["bash", "edit", "read", "write"].iter().all(|name| names.contains(name)), "{names:?}");
     let json = machine.haft(&["tool", "list", "--json"]).ok().json();
-    assert_eq!(json[2]["name"], "read");
+    let described: Vec<&str> = json.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(described, names);
     let shown = machine.haft(&["tool", "show", "READ"]).ok();
     assert!(shown.out.starts_with("read\n") && shown.out.contains("\"filePath\""), "{}", shown.out);
     machine
         .haft(&["tool", "show", "reed"])
         .ends(2)
-        .says(&["there is no tool called \"reed\"", "bash, edit, read, write"]);
+        .says(&["there is no tool called \"reed\"", "Call one of: bash, edit,"]);
 }
 
 #[test]
