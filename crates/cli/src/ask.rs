@@ -42,7 +42,11 @@ pub(crate) async fn answer(ask: &Ask, gate: &Gate, stop: &CancellationToken) {
                 return;
             }
         };
-        let Some(line) = line else { break Reply::Reject { advice: None } };
+        let Some(line) = line else {
+            // Ctrl-D leaves the cursor where it was.
+            complain("");
+            break Reply::Reject { advice: None };
+        };
         match understood(&line, always) {
             Some(reply) => break reply,
             None => shown = choices(ask),

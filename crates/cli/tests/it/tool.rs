@@ -19,7 +19,10 @@ fn the_tools_are_listed_and_described() {
     let machine = Machine::with(&[]);
     let listed = machine.haft(&["tool", "list"]).ok();
     let names: Vec<&str> = listed.out.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.is_sorted() && ["bash", "edit", "read", "write"].iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(
+        names.is_sorted() && ["bash", "edit", "read", "write"].iter().all(|name| names.contains(name)),
+        "{names:?}"
+    );
     let json = machine.haft(&["tool", "list", "--json"]).ok().json();
     let described: Vec<&str> = json.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(described, names);
