@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Format;
 use crate::ask;
-use crate::render::{Json, Paint, Render, Shown};
+use crate::render::{Json, Paint, Render, Text};
 
 /// How a run is shown.
 pub(crate) struct Watch {
@@ -83,7 +83,7 @@ impl Screen {
             Format::Default => {
                 let terminal = stdout().is_terminal();
                 let paint = Paint::new(terminal || stderr().is_terminal());
-                let mut shown = Shown::new(stdout(), stderr(), terminal, self.watch.thinking, paint);
+                let mut shown = Text::new(stdout(), stderr(), terminal, self.watch.thinking, paint);
                 shown.head(&self.agent, &self.model);
                 if let Some(before) = &self.watch.before {
                     shown.begin(before);

@@ -60,7 +60,7 @@ impl Ground {
 
     /// All rules, weakest first: the defaults, the agent's, the user's own.
     pub(crate) fn rules(&self, agent: &Agent) -> Vec<Rule> {
-        let mut rules = haft_session::defaults(&haft_session::Folders { outputs: self.folders.outputs() });
+        let mut rules = haft_session::defaults(&self.folders.outputs());
         rules.extend(agent.rules.iter().cloned());
         rules.extend(self.config.rules.iter().cloned());
         rules

@@ -20,7 +20,7 @@ pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) 
         model: model.api_id.clone(),
         system: system.to_owned(),
         messages: history.messages().iter().flat_map(|turned| turns(turned, &model.reference)).collect(),
-        tools: tools.iter().map(spec).collect(),
+        tools: tools.iter().map(definition).collect(),
         max_output: model.limits.ask_for(),
         session,
         extra: model.extra.clone(),
@@ -28,7 +28,8 @@ pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) 
     }
 }
 
-fn spec(spec: &Spec) -> ToolSpec {
+/// A tool as a request defines it.
+pub fn definition(spec: &Spec) -> ToolSpec {
     ToolSpec { name: spec.name.clone(), description: spec.description.clone(), parameters: spec.parameters.clone() }
 }
 

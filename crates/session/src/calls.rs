@@ -58,14 +58,14 @@ impl Calls {
     /// Finds the tool and reads the arguments. What cannot be matched or read becomes the `invalid` tool, which
     /// tells the model what is wrong.
     pub(crate) fn prepare(&self, name: &str, arguments: &str) -> Prepared {
-        self.read(name, arguments).unwrap_or_else(|error| Prepared {
+        self.parse(name, arguments).unwrap_or_else(|error| Prepared {
             name: INVALID.to_owned(),
             input: json!({ "tool": name, "error": error }),
         })
     }
 
     /// The same, with a text that says what is wrong instead of the `invalid` tool.
-    pub(crate) fn read(&self, name: &str, arguments: &str) -> Result<Prepared, String> {
+    pub(crate) fn parse(&self, name: &str, arguments: &str) -> Result<Prepared, String> {
         let name = self.registry.find(name)?.to_owned();
         let input = parse_arguments(&name, arguments)?;
         Ok(Prepared { name, input })
@@ -83,7 +83,7 @@ impl Calls {
         report: Report,
     ) -> Ended {
         let start = self.clock.now_ms();
-        let result = self.outcome(message, call, &prepared, cancel, report).await;
+        let result = self.call(message, call, &prepared, cancel, report).await;
         let time = ToolSpan { start, end: self.clock.now_ms(), compacted: None };
         let input = prepared.input;
         match result {
@@ -106,7 +106,7 @@ impl Calls {
         }
     }
 
-    pub(crate) async fn outcome(
+    pub(crate) async fn call(
         &self,
         message: &MessageId,
         call: &str,

@@ -141,7 +141,8 @@ struct Driver {
 impl Driver {
     fn new(setup: Setup, record: Record, history: History, lease: Lease) -> Self {
         // What a rule closes altogether is neither offered nor run when it is called all the same.
-        let registry = setup.registry.offered(&setup.model.api_id, |name| !policy::hidden(name, &setup.rules));
+        let registry =
+            setup.registry.offered(&setup.model.api_id, |permission| !policy::hidden(permission, &setup.rules));
         let tools = registry.specs();
         let calls = Calls {
             registry,
@@ -170,7 +171,7 @@ impl Driver {
 
     /// Takes a prompt and runs its turn, still listening.
     async fn answer(&mut self, prompt: Prompt, inbox: &mut mpsc::Receiver<Inbox>) -> Result<TurnEnd, SessionError> {
-        let prompt = self.take(prompt).await?;
+        let prompt = self.store(prompt).await?;
         self.status(Status::Busy);
         let cancel = CancellationToken::new();
         let id = self.record.id.clone();
@@ -216,7 +217,7 @@ impl Driver {
     }
 
     /// Stores a prompt as a message.
-    async fn take(&mut self, prompt: Prompt) -> Result<MessageId, SessionError> {
+    async fn store(&mut self, prompt: Prompt) -> Result<MessageId, SessionError> {
         let id: MessageId = self.setup.clock.mint();
         let now = self.setup.clock.now_ms();
         if self.record.title.is_empty() {

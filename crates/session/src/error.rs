@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use haft_llm::LlmError;
 use haft_protocol::{Failure, SessionId};
 use haft_store::StoreError;
+use haft_tool::with_causes;
 
 /// Why a session cannot be made, opened or asked.
 #[derive(Debug, thiserror::Error)]
@@ -53,13 +54,13 @@ impl TurnError {
     pub(crate) fn failure(&self) -> Failure {
         match self {
             TurnError::Model(error) => of_model(error),
-            TurnError::Store(error) => Failure::new("UnknownError", chain(error)),
+            TurnError::Store(error) => Failure::new("UnknownError", with_causes(error)),
         }
     }
 }
 
 fn of_model(error: &LlmError) -> Failure {
-    let text = chain(error);
+    let text = with_causes(error);
     let with = |name: &str, rows: &[(&str, serde_json::Value)]| {
         let mut failure = Failure::new(name, text.clone());
         failure.data.extend(rows.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
@@ -82,16 +83,4 @@ fn of_model(error: &LlmError) -> Failure {
         LlmError::Quota { .. } | LlmError::Malformed { .. } => api(None, false),
         LlmError::Script(_) => with("UnknownError", &[]),
     }
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

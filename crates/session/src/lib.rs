@@ -32,11 +32,11 @@ mod turn;
 mod workbench;
 
 pub use agent::{Agent, build};
-pub use assemble::assemble;
+pub use assemble::{assemble, definition};
 pub use driver::Session;
 pub use error::{SessionError, TurnError};
 pub use model::{Cost, Limits, Model};
-pub use policy::{Folders, defaults, hidden};
+pub use policy::{defaults, hidden};
 pub use prompt::Prompt;
 pub use setup::{NewSession, Setup};
 pub use turn::TurnEnd;

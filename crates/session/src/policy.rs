@@ -1,24 +1,19 @@
 //! The rules everybody starts from.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use haft_permission::Action::{Allow, Ask, Deny};
 use haft_permission::{Rule, matches};
-
-/// Folders of the program's own that tools may look into.
-#[derive(Debug, Clone)]
-pub struct Folders {
-    /// Where long outputs are kept.
-    pub outputs: PathBuf,
-}
 
 /// The default rules: free inside the project, a question at its border, at secrets, at what decides about later runs
 /// (repositories' own files, settings) and at every command.
 ///
 /// Commands are asked for as long as nothing here understands what a command line does; a rule of the user's own
 /// that allows one, laid over these, counts.
-pub fn defaults(folders: &Folders) -> Vec<Rule> {
-    let below = |folder: &Path| format!("{}/*", folder.display());
+///
+/// `outputs` is the folder where long outputs are kept: it lies outside, and may be read.
+pub fn defaults(outputs: &Path) -> Vec<Rule> {
+    let outputs = format!("{}/*", outputs.display());
     let rows: &[(&str, &str, _)] = &[
         ("*", "*", Allow),
         ("bash", "*", Ask),
@@ -31,7 +26,7 @@ pub fn defaults(folders: &Folders) -> Vec<Rule> {
         ("edit", "*opencode.json*", Ask),
         ("doom_loop", "*", Ask),
         ("external_directory", "*", Ask),
-        ("external_directory", &below(&folders.outputs), Allow),
+        ("external_directory", &outputs, Allow),
         ("question", "*", Deny),
         ("plan_enter", "*", Deny),
         ("plan_exit", "*", Deny),
@@ -43,10 +38,9 @@ pub fn defaults(folders: &Folders) -> Vec<Rule> {
     rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
 }
 
-/// Whether the rules close the tool called `name` altogether, so that a model need not see it: the last rule about
-/// its permission, whatever it is for, denies everything.
-pub fn hidden(name: &str, rules: &[Rule]) -> bool {
-    let permission = if name == "write" { "edit" } else { name };
+/// Whether the rules close `permission` altogether, so that a model need not see the tools that ask under it: the last
+/// rule about it, whatever it is for, denies everything.
+pub fn hidden(permission: &str, rules: &[Rule]) -> bool {
     let last = rules.iter().rev().find(|rule| matches(&rule.permission, permission));
     last.is_some_and(|rule| rule.pattern == "*" && rule.action == Deny)
 }
@@ -58,7 +52,7 @@ mod tests {
 
     #[track_caller]
     fn check(permission: &str, value: &str, want: Action) {
-        let rules = defaults(&Folders { outputs: "/data/output".into() });
+        let rules = defaults(Path::new("/data/output"));
         assert_eq!(decide(permission, value, &rules).0, want, "{permission} {value}");
     }
 
@@ -80,7 +74,7 @@ mod tests {
         };
         rows(&[("bash", "*", Deny), ("bash", "git *", Allow)], "bash", false);
         rows(&[("bash", "git *", Allow), ("bash", "*", Deny)], "bash", true);
-        rows(&[("edit", "*", Deny)], "write", true);
+        rows(&[("edit", "*", Deny)], "edit", true);
         rows(&[("edit", "*", Deny)], "read", false);
     }
 

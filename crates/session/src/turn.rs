@@ -139,7 +139,7 @@ impl Turn<'_> {
         let (mut events, Folded { calls, usage, finish }) = fold.close();
         self.book(&mut answer, &usage, &mut events);
         if let Some(error) = broken {
-            tracing::warn!(parent: &span, error = %crate::error::chain(&error), "the model failed");
+            tracing::warn!(parent: &span, error = %haft_tool::with_causes(&error), "the model failed");
             // The rest is closed on the way out.
             self.record_all(events).await?;
             return Err(error.into());

@@ -41,7 +41,7 @@ impl Workbench {
     /// `cancel` gives the tool half a second to end by itself; dropping the future stops it.
     pub async fn call(&mut self, name: &str, arguments: &str, cancel: CancellationToken) -> Answered {
         self.count += 1;
-        let prepared = match self.calls.read(name, arguments) {
+        let prepared = match self.calls.parse(name, arguments) {
             Ok(prepared) => prepared,
             Err(why) => return Answered { name: name.to_owned(), result: Err(ToolError::BadInput(why)) },
         };
@@ -49,7 +49,7 @@ impl Workbench {
         let report = Report { slot: 0, to: mpsc::channel(1).0 };
         let id = format!("call_{}", self.count);
         let result = tokio::select! {
-            result = self.calls.outcome(&self.message, &id, &prepared, cancel.clone(), report) => result,
+            result = self.calls.call(&self.message, &id, &prepared, cancel.clone(), report) => result,
             () = patience(cancel) => Err(ToolError::Cancelled),
         };
         Answered { name: prepared.name, result }

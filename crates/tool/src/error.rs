@@ -43,15 +43,12 @@ pub trait TellModel<T> {
 
 impl<T, E: std::error::Error> TellModel<T> for Result<T, E> {
     fn tell_model(self) -> Result<T, ToolError> {
-        self.map_err(|error| {
-            let mut text = error.to_string();
-            let mut cause = error.source();
-            while let Some(error) = cause {
-                text.push_str(": ");
-                text.push_str(&error.to_string());
-                cause = error.source();
-            }
-            ToolError::Failed(text)
-        })
+        self.map_err(|error| ToolError::Failed(with_causes(&error)))
     }
+}
+
+/// An error and its causes in one line.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -42,7 +42,7 @@ mod tool;
 pub mod truncate;
 
 pub use call::{Call, CallId, Host};
-pub use error::{TellModel, ToolError};
+pub use error::{TellModel, ToolError, with_causes};
 pub use keep::{Kept, MAX_KEPT};
 pub use output::{Attachment, Output};
 pub use registry::{INVALID, Registry, parse_arguments};

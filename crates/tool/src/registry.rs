@@ -36,11 +36,10 @@ impl Registry {
         self
     }
 
-    /// The tools that suit `model` and whose names `allowed` lets pass. The others are as good as not there.
+    /// The tools that suit `model` and whose permissions `allowed` lets pass. The others are as good as not there.
     #[must_use]
     pub fn offered(&self, model: &str, allowed: impl Fn(&str) -> bool) -> Self {
-        let suits = |name: &str, tool: &Arc<dyn AnyTool>| tool.suits(model) && allowed(name);
-        let kept = self.tools.iter().filter(|(name, tool)| suits(name, tool));
+        let kept = self.tools.iter().filter(|(_, tool)| tool.suits(model) && allowed(&tool.permission()));
         Self { tools: Arc::new(kept.map(|(name, tool)| (name.clone(), Arc::clone(tool))).collect()) }
     }
 

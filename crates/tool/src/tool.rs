@@ -13,6 +13,8 @@ use crate::{Call, Output, ToolError, decode};
 pub trait Tool: Send + Sync + 'static {
     /// What the model calls it.
     const NAME: &'static str;
+    /// The permission it asks under. Where rules deny that altogether, the tool is not offered.
+    const PERMISSION: &'static str = Self::NAME;
     /// Arguments. Field docs become the schema the model reads.
     type Input: DeserializeOwned + JsonSchema + Send;
     /// The prose the model reads. Keep it in a `.md` file beside the tool.
@@ -29,6 +31,10 @@ pub trait Tool: Send + Sync + 'static {
 pub trait AnyTool: Send + Sync {
     /// What the model is told about it.
     fn spec(&self) -> Spec;
+    /// The permission it asks under. Where rules deny that altogether, the tool is not offered.
+    fn permission(&self) -> String {
+        self.spec().name
+    }
     /// Whether this model should be offered the tool.
     fn suits(&self, _model: &str) -> bool {
         true
@@ -58,6 +64,10 @@ impl<T: Tool> AnyTool for Erased<T> {
             description: self.0.description().trim().to_owned(),
             parameters: decode::schema::<T::Input>(),
         }
+    }
+
+    fn permission(&self) -> String {
+        T::PERMISSION.to_owned()
     }
 
     fn suits(&self, model: &str) -> bool {

@@ -56,6 +56,7 @@ impl Write {
 
 impl Tool for Write {
     const NAME: &'static str = "write";
+    const PERMISSION: &'static str = "edit";
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {

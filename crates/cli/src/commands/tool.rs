@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 use anyhow::{Context, Result};
 use haft_permission::{Answerer, Gate};
 use haft_protocol::{Event, Object};
-use haft_session::{Answered, Workbench, hidden};
+use haft_session::{Answered, Workbench, definition, hidden};
 use haft_tool::{Attachment, Output, Spec, ToolError};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -16,7 +16,7 @@ use crate::args::{ModelArg, Tool};
 use crate::report::{Exit, Usage};
 use crate::signals::Signals;
 use crate::wire::Ground;
-use crate::{ask, render, stdin};
+use crate::{ask, models, render, stdin};
 
 /// Longest line of `--jsonl`, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
@@ -41,9 +41,11 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
 /// What the agent would be offered here.
 fn offered(ground: &Ground, model: &ModelArg) -> Vec<Spec> {
     let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
-    let id = named.split_once('/').map_or(named, |(_, id)| id);
+    // What the vendor calls the model decides, where that is known; it need not be reachable.
+    let known = models::choose(Some(named), &ground.config).map(|model| model.api_id);
+    let id = known.unwrap_or_else(|_| named.split_once('/').map_or(named, |(_, id)| id).to_owned());
     let rules = ground.rules(&haft_session::build());
-    ground.registry().offered(id, |name| !hidden(name, &rules)).specs()
+    ground.registry().offered(&id, |permission| !hidden(permission, &rules)).specs()
 }
 
 fn list(specs: &[Spec], json: bool) -> Result<Exit> {
@@ -77,14 +79,7 @@ fn show(ground: &Ground, name: &str, json: bool) -> Result<Exit> {
 }
 
 fn definitions(specs: &[Spec]) -> Result<Exit> {
-    let sent: Vec<haft_llm::ToolSpec> = specs
-        .iter()
-        .map(|spec| haft_llm::ToolSpec {
-            name: spec.name.clone(),
-            description: spec.description.clone(),
-            parameters: spec.parameters.clone(),
-        })
-        .collect();
+    let sent: Vec<haft_llm::ToolSpec> = specs.iter().map(definition).collect();
     let tools = haft_llm::dialect::chat::tools(&sent);
     let size = |value: &Value| value.to_string().len();
     let mut per_tool = Object::new();

@@ -1,17 +1,17 @@
 //! Showing what happens.
 
 mod clean;
-mod default;
 mod json;
 mod paint;
+mod text;
 mod tool_line;
 
 use std::io::Write;
 
 pub(crate) use clean::{clean, spelled};
-pub(crate) use default::Shown;
 pub(crate) use json::Json;
 pub(crate) use paint::Paint;
+pub(crate) use text::Text;
 pub(crate) use tool_line::{diff_lines, lines as tool_lines};
 
 use haft_protocol::Event;

@@ -103,10 +103,9 @@ fn what_the_vendor_says_is_passed_on() {
 #[test]
 fn an_unreachable_host_is_named() {
     let machine = Machine::with(&[]);
-    // A port that was free a moment ago.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    machine.write("opencode.json", &server_config(&format!("http://{free}/v1")));
-    machine.haft(&["run", "go"]).ends(1).says(&["connection to mock at", &free.to_string(), "hint: check the address"]);
+    // Nothing listens there: only the superuser could, and nobody does.
+    machine.write("opencode.json", &server_config("http://127.0.0.1:1/v1"));
+    machine.haft(&["run", "go"]).ends(1).says(&["connection to mock at", "127.0.0.1:1", "hint: check the address"]);
 }
 
 #[test]
@@ -169,7 +168,7 @@ fn a_folder_that_vanished_is_named() {
     ]);
     machine.haft(&["run", "go", "--auto", "--model", &model, "--dir", place]).ok().says(&[place]);
     // A shell whose working folder is gone when it starts.
-    let mut command = machine.command(&["run", "go", "--model", &model]);
+    let command = machine.command(&["run", "go", "--model", &model]);
     let vanished = machine.root().join("vanished");
     std::fs::create_dir(&vanished).unwrap();
     let script = format!("cd {0} && rmdir {0} && exec \"$HAFT\" run go", vanished.display());
@@ -181,7 +180,19 @@ fn a_folder_that_vanished_is_named() {
         }
     }
     Ran::from(shell.output().unwrap()).ends(1).says(&["the current folder does not exist any more"]);
-    command.output().unwrap();
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[OK]);
+    let words = "x".repeat(4 * 1024 * 1024 + 1);
+    machine.piped(&["run", "--model", &model], &words).ends(2).says(&["standard input is longer than 4 MiB"]);
+    machine.write("big.txt", &"x".repeat(1024 * 1024 + 1));
+    machine.write("opencode.json", r#"{"model": "{file:big.txt}"}"#);
+    machine.haft(&["run", "go"]).ends(1).says(&["big.txt", "at most 1 MiB"]);
+    machine.write("opencode.json", &format!("{{}}{}", " ".repeat(4 * 1024 * 1024)));
+    machine.haft(&["run", "go"]).ends(1).says(&["opencode.json", "at most 4 MiB"]);
 }
 
 #[test]

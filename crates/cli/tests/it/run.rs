@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Machine, Served, fault, is_running, parts, wait_for};
+use crate::support::{Machine, Served, fault, is_running, parts, wait_for, wait_until};
 
 const FIX: [&str; 3] = [
     r#"{"answer":[{"reasoning":"Look first."},{"text":"I will read it."},{"call":"read","args":{"filePath":"a.txt"},"id":"c1"},{"usage":{"input":800,"output":40,"reasoning":10,"cache_read":200}}]}"#,
@@ -276,9 +276,7 @@ fn two_processes_cannot_write_one_session() {
 
 /// Waits until the model's words are in the store, where they must be soon after they were told.
 fn wait_for_words(machine: &Machine, words: &str) {
-    while !machine.haft(&["session", "show", "--json"]).out.contains(words) {
-        std::thread::yield_now();
-    }
+    wait_until(words, || machine.haft(&["session", "show", "--json"]).out.contains(words));
 }
 
 fn interrupt(pid: u32) {

@@ -179,7 +179,17 @@ impl Ran {
 
 /// Waits until `path` holds `text`.
 pub(crate) fn wait_for(path: &Path, text: &str) {
-    while !std::fs::read_to_string(path).is_ok_and(|found| found.contains(text)) {
+    wait_until(&format!("{text:?} in {}", path.display()), || {
+        std::fs::read_to_string(path).is_ok_and(|found| found.contains(text))
+    });
+}
+
+/// Waits until `happened`, a minute at most.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+    let started = std::time::Instant::now();
+    while !happened() {
+        assert!(started.elapsed().as_secs() < 60, "waited in vain for {what}");
         std::thread::yield_now();
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use haft_llm::{AssistantPart, Message, Request, Step};
+use haft_llm::{Answer, AssistantPart, Message, Request, Step};
 use haft_protocol::{Event, Message as Stored};
-use haft_session::{Prompt, Session, assemble};
+use haft_session::{Prompt, Session, TurnEnd, assemble};
 use haft_store::Journal;
 use serde_json::json;
 
@@ -77,7 +77,8 @@ async fn every_prefix_of_a_session_opens_and_is_valid() {
         for event in &events[..cut] {
             journal.record(event.clone()).await.unwrap();
         }
-        let left = Scene { journal: journal.clone(), ..Scene::with(&[]) };
+        let mut left = Scene { journal: journal.clone(), ..Scene::with(&[]) };
+        left.answers = (0..9).map(|_| Answer::new([says("Going on.")])).collect();
         let setup = left.setup();
         let opened = Session::open(setup.clone(), &id).await.unwrap();
         let history = journal.history(&id).await.unwrap();
@@ -89,6 +90,10 @@ async fn every_prefix_of_a_session_opens_and_is_valid() {
         }
         let request = assemble("", &history, &[], &setup.model);
         assert_eq!(fault(&request), None, "cut at {cut}");
-        drop(opened);
+        // And it goes on.
+        let end = opened.prompt(Prompt::text("go on")).await.unwrap();
+        assert_eq!(end, TurnEnd::Finished("stop".to_owned()), "cut at {cut}");
+        let last = left.requests.lock().unwrap().pop().unwrap();
+        assert_eq!(fault(&last), None, "cut at {cut}, going on");
     }
 }

@@ -11,7 +11,7 @@ use super::{Paint, Render, clean};
 
 /// Shows a run. On a terminal everything goes to `out` as it comes; else the final answer alone goes there, and the
 /// rest to `err`. Whether words are the final answer is known when no call follows them, so there they are held back.
-pub(crate) struct Shown<O, E> {
+pub(crate) struct Text<O, E> {
     out: O,
     err: E,
     terminal: bool,
@@ -43,7 +43,7 @@ struct Grown {
     stored: bool,
 }
 
-impl<O: Write + Send, E: Write + Send> Shown<O, E> {
+impl<O: Write + Send, E: Write + Send> Text<O, E> {
     /// `terminal`: whether stdout is one. `thinking`: whether to show what the model thinks.
     pub(crate) fn new(out: O, err: E, terminal: bool, thinking: bool, paint: Paint) -> Self {
         Self {
@@ -210,7 +210,7 @@ impl<O: Write + Send, E: Write + Send> Shown<O, E> {
     }
 }
 
-impl<O: Write + Send, E: Write + Send> Render for Shown<O, E> {
+impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
     fn show_stored(&mut self, event: &Event) {
         self.stored = true;
         self.show(event);
@@ -321,7 +321,7 @@ mod tests {
     #[track_caller]
     fn check(terminal: bool, session: &SessionId, events: &[Event], want: Expect) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut shown = Shown::new(&mut out, &mut err, terminal, false, Paint::new(false));
+        let mut shown = Text::new(&mut out, &mut err, terminal, false, Paint::new(false));
         shown.head("build", "v/m");
         events.iter().for_each(|event| shown.show(event));
         shown.end(session, false).unwrap();
@@ -381,7 +381,7 @@ mod tests {
             events[..stored].iter().for_each(|event| history.apply(event));
             for terminal in [true, false] {
                 let (mut out, mut err) = (Vec::new(), Vec::new());
-                let mut shown = Shown::new(&mut out, &mut err, terminal, false, Paint::new(false));
+                let mut shown = Text::new(&mut out, &mut err, terminal, false, Paint::new(false));
                 events[..seen].iter().for_each(|event| shown.show(event));
                 for turned in history.messages() {
                     let (session_id, info) = (session.clone(), Box::new(turned.info.clone()));
