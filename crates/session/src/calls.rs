@@ -177,8 +177,10 @@ impl Host for CallHost {
         Box::pin(async move {
             let asker = Asker { session: self.calls.session.clone(), call: Some(self.asked_by.clone()) };
             tokio::select! {
-                answer = self.calls.gate.ask(&asker, &self.calls.rules, access) => answer,
+                // What was stopped is granted nothing more, also where a rule would.
+                biased;
                 () = self.cancel.cancelled() => Err(Denied::Closed),
+                answer = self.calls.gate.ask(&asker, &self.calls.rules, access) => answer,
             }
         })
     }

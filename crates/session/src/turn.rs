@@ -162,6 +162,10 @@ impl Turn<'_> {
 
     /// Runs the calls of a step side by side and keeps each result as it comes. `Some` ends the turn.
     async fn run_calls(&mut self, mut answer: Assistant, calls: Vec<Planned>) -> Result<Option<TurnEnd>, TurnError> {
+        // Stopped while the answer ended: nothing is begun any more, and the calls are closed on the way out.
+        if self.cancel.is_cancelled() {
+            return Ok(Some(TurnEnd::Aborted));
+        }
         let message = answer.id.clone();
         let prepared: Vec<Prepared> =
             calls.iter().map(|call| self.calls.prepare(&call.name, &call.arguments)).collect();
