@@ -24,6 +24,7 @@ fn request(answers: usize) -> Request {
         messages.push(Message::Assistant { parts: vec![AssistantPart::Text { text: "a".to_owned(), item: None }] });
         messages.push(Message::User { content: vec![Content::text("On.")] });
     }
+    let messages = messages.into_iter().map(Into::into).collect();
     Request { model: "m1".to_owned(), messages, ..Request::default() }
 }
 

@@ -21,7 +21,7 @@ async fn main() -> anyhow::Result<()> {
 
     let key = std::env::var("API_KEY").ok().map(Secret::new);
     let chat = Chat::new(ChatConfig { provider: "the server".to_owned(), base_url, key, headers: Vec::new() })?;
-    let messages = vec![Message::User { content: vec![Content::text(question)] }];
+    let messages = vec![Message::User { content: vec![Content::text(question)] }.into()];
     let mut answer = chat.stream(Request { model, messages, ..Request::default() });
 
     while let Some(chunk) = answer.next().await {

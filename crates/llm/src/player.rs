@@ -144,6 +144,8 @@ fn play(answer: Answer, kind: &'static str, model: String, pace: f64) -> BoxStre
 mod tests {
     use std::task::Poll;
 
+    use std::sync::Arc;
+
     use expect_test::{Expect, expect};
     use tokio::time::Instant;
 
@@ -154,6 +156,7 @@ mod tests {
     fn request(answers: usize) -> Request {
         let asked = Message::User { content: Vec::new() };
         let answered = Message::Assistant { parts: vec![AssistantPart::Text { text: "a".to_owned(), item: None }] };
+        let (asked, answered) = (Arc::new(asked), Arc::new(answered));
         let mut messages = vec![asked.clone()];
         messages.extend((0..answers).flat_map(|_| [answered.clone(), asked.clone()]));
         Request { model: "m".to_owned(), messages, ..Request::default() }

@@ -169,7 +169,7 @@ mod tests {
 
     fn request(answers: usize) -> Request {
         let parts = vec![AssistantPart::Text { text: String::new(), item: None }];
-        Request { messages: vec![Message::Assistant { parts }; answers], ..Request::default() }
+        Request { messages: vec![Message::Assistant { parts }.into(); answers], ..Request::default() }
     }
 
     fn record(path: &Path, answers: Vec<Answer>) -> Recorder {

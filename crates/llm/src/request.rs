@@ -1,5 +1,7 @@
 //! What a model is asked.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,8 +14,9 @@ pub struct Request {
     pub model: String,
     /// The system prompt. Empty: none is sent.
     pub system: String,
-    /// The conversation, oldest first.
-    pub messages: Vec<Message>,
+    /// The conversation, oldest first. Shared, because each request of a conversation begins with the messages of the
+    /// one before.
+    pub messages: Vec<Arc<Message>>,
     /// The tools it may call, in the order they are sent.
     pub tools: Vec<ToolSpec>,
     /// Whether it must.
@@ -33,7 +36,7 @@ pub struct Request {
 impl Request {
     /// How many answers of the model the conversation holds.
     pub fn answers(&self) -> usize {
-        self.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count()
+        self.messages.iter().filter(|message| matches!(***message, Message::Assistant { .. })).count()
     }
 }
 

@@ -4,6 +4,8 @@
 //! has exactly one result, nothing is empty, a vendor's own items go back to the model that made them and to no
 //! other. Equal histories give equal requests, and a longer history begins with what the shorter one gave.
 
+use std::sync::Arc;
+
 use haft_llm::{AssistantPart, Content, Message as Turn, Request, ToolResult, ToolSpec};
 use haft_protocol::{Assistant, Failure, History, Message, ModelRef, Object, Part, PartKind, ToolState, Turned};
 use haft_tool::Spec;
@@ -13,18 +15,49 @@ use crate::Model;
 use crate::fold;
 use crate::recover::cut_off;
 
-/// The request for the next step.
+/// The request for the next step of `history`.
 pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
-    let session = history.messages().first().map(|turned| turned.info.session_id().to_string());
-    Request {
-        model: model.api_id.clone(),
-        system: system.to_owned(),
-        messages: history.messages().iter().flat_map(|turned| turns(turned, &model.reference)).collect(),
-        tools: tools.iter().map(definition).collect(),
-        max_output: model.limits.ask_for(),
-        session,
-        extra: model.extra.clone(),
-        ..Request::default()
+    Projection::default().request(system, history, tools, model)
+}
+
+/// A history as the messages of a request, of which each is made once: what a step costs must not grow with what came
+/// before it, except by the bytes of the request itself.
+#[derive(Default)]
+pub(crate) struct Projection {
+    /// How many messages of the history are in `made`. They are settled: nothing about them changes any more.
+    settled: usize,
+    made: Vec<Arc<Turn>>,
+}
+
+impl Projection {
+    /// The request for the next step of `history`, which must be the one of the calls before, grown, and for the same
+    /// model.
+    pub(crate) fn request(&mut self, system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
+        let messages = history.messages();
+        let session = messages.first().map(|turned| turned.info.session_id().to_string());
+        let made = |turned: &Turned| turns(turned, &model.reference).into_iter().map(Arc::new);
+        let settled = messages[self.settled..].iter().take_while(|turned| is_settled(turned)).count();
+        self.made.extend(messages[self.settled..][..settled].iter().flat_map(made));
+        self.settled += settled;
+        let open = messages[self.settled..].iter().flat_map(made);
+        Request {
+            model: model.api_id.clone(),
+            system: system.to_owned(),
+            messages: self.made.iter().cloned().chain(open).collect(),
+            tools: tools.iter().map(definition).collect(),
+            max_output: model.limits.ask_for(),
+            session,
+            extra: model.extra.clone(),
+            ..Request::default()
+        }
+    }
+}
+
+/// Whether nothing about a message changes any more.
+fn is_settled(turned: &Turned) -> bool {
+    match &turned.info {
+        Message::User(_) => true,
+        Message::Assistant(answer) => answer.time.completed.is_some(),
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use crate::assemble::Projection;
 use crate::calls::Calls;
 use crate::error::SessionError;
 use crate::policy;
@@ -87,7 +88,7 @@ impl Session {
         }
         let mut history = setup.journal.history(id).await?;
         let why = Failure::aborted("haft was stopped while this was written");
-        let open = close_all(&record, &history, setup.clock.now_ms(), &why);
+        let open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
         record_all(&setup, &mut history, open).await?;
         Ok(Self::start(Driver::new(setup, record, history, lease)))
     }
@@ -131,6 +132,7 @@ struct Driver {
     setup: Setup,
     record: Record,
     history: History,
+    projection: Projection,
     calls: Calls,
     tools: Vec<Spec>,
     system: String,
@@ -153,7 +155,7 @@ impl Driver {
             session: record.id.clone(),
         };
         let system = system::prompt(&setup);
-        Self { setup, record, history, calls, tools, system, _lease: lease }
+        Self { setup, record, history, projection: Projection::default(), calls, tools, system, _lease: lease }
     }
 
     async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
@@ -182,6 +184,7 @@ impl Driver {
             calls: &self.calls,
             session: &mut self.record,
             history: &mut self.history,
+            projection: &mut self.projection,
             prompt,
             cancel: cancel.clone(),
         };
@@ -210,7 +213,7 @@ impl Driver {
         if end.is_err() {
             // What is stored is the truth, also where a write failed half way.
             if let Ok(history) = self.setup.journal.history(&id).await {
-                self.history = history;
+                (self.history, self.projection) = (history, Projection::default());
             }
         }
         Ok(end?)

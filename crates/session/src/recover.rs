@@ -1,6 +1,6 @@
 //! Closing what a crash left open. Pure.
 
-use haft_protocol::{Event, Failure, History, Message, Part, PartKind, Session, SessionId, ToolSpan, ToolState};
+use haft_protocol::{Event, Failure, Message, Part, PartKind, Session, SessionId, ToolSpan, ToolState, Turned};
 use serde_json::Value;
 
 /// What a model reads of a call that it asked for, but that was not begun.
@@ -10,12 +10,12 @@ const NOT_RUN: &str = "this call was not run: everything stopped before its turn
 const CUT_OFF: &str = "this call was cut off before it ended, and what it had done until then is not \
     known. Look at the state of things before you do it again";
 
-/// The events that close everything open in `history`, at `now` (Unix milliseconds).
+/// The events that close everything open in `messages`, at `now` (Unix milliseconds).
 ///
-/// After them no part grows, no call runs and no message is unfinished, so any model can be sent the history.
-pub(crate) fn close_all(session: &Session, history: &History, now: u64, why: &Failure) -> Vec<Event> {
+/// After them no part grows, no call runs and no message is unfinished, so any model can be sent them.
+pub(crate) fn close_all(session: &Session, messages: &[Turned], now: u64, why: &Failure) -> Vec<Event> {
     let mut events = Vec::new();
-    for turned in history.messages() {
+    for turned in messages {
         events.extend(turned.parts.iter().filter_map(|part| closed_part(part, now)).map(|part| updated(part, now)));
         if let Message::Assistant(assistant) = &turned.info
             && assistant.time.completed.is_none()

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::assemble::assemble;
+use crate::assemble::Projection;
 use crate::calls::{Calls, Ended, Prepared, Progress, Report, part};
 use crate::error::TurnError;
 use crate::fold::{Fold, Folded, Planned};
@@ -52,6 +52,7 @@ pub(crate) struct Turn<'a> {
     pub calls: &'a Calls,
     pub session: &'a mut Session,
     pub history: &'a mut History,
+    pub projection: &'a mut Projection,
     /// The prompt that is answered.
     pub prompt: MessageId,
     pub cancel: CancellationToken,
@@ -81,7 +82,9 @@ impl Turn<'_> {
             self.setup.journal.announce(Event::SessionError { session_id, error: why.clone() });
         }
         // Whatever is still open now was given up: close it, also on the way out of an error.
-        let open = close_all(self.session, self.history, self.setup.clock.now_ms(), &why);
+        let messages = self.history.messages();
+        let answered = messages.iter().rposition(|turned| *turned.info.id() == self.prompt).unwrap_or_default();
+        let open = close_all(self.session, &messages[answered..], self.setup.clock.now_ms(), &why);
         let closed = self.record_all(open).await;
         let end = result?;
         closed?;
@@ -90,7 +93,7 @@ impl Turn<'_> {
 
     async fn steps(&mut self) -> Result<TurnEnd, TurnError> {
         loop {
-            let request = assemble(self.system, self.history, self.tools, &self.setup.model);
+            let request = self.projection.request(self.system, self.history, self.tools, &self.setup.model);
             match self.step(request).await? {
                 Next::Done(end) => return Ok(end),
                 Next::RunCalls(answer, calls) => {

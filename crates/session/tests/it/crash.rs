@@ -14,7 +14,7 @@ use crate::scene::{Scene, call, edit, says};
 fn fault(request: &Request) -> Option<String> {
     let mut open: Vec<String> = Vec::new();
     for message in &request.messages {
-        match message {
+        match &**message {
             Message::Tools { results } => {
                 for result in results {
                     let Some(at) = open.iter().position(|id| *id == result.id) else {

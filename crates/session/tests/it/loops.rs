@@ -194,6 +194,9 @@ async fn a_longer_history_begins_with_what_the_shorter_one_gave() {
     for pair in requests.windows(2) {
         assert_eq!((&pair[0].system, &pair[0].tools), (&pair[1].system, &pair[1].tools));
         assert_eq!(pair[0].messages, pair[1].messages[..pair[0].messages.len()]);
+        // And it is made once: a step does not pay again for what came before it.
+        let same = pair[0].messages.iter().zip(&pair[1].messages).all(|(before, after)| Arc::ptr_eq(before, after));
+        assert!(same, "a message was made again");
     }
 }
 
@@ -228,6 +231,6 @@ async fn a_step_without_words_or_calls_ends_the_turn() {
     session.prompt(Prompt::text("b")).await.unwrap();
     let requests = scene.requests.lock().unwrap();
     assert!(!requests[1].messages.iter().any(|message| {
-        matches!(message, Message::Assistant { parts } if parts.is_empty() || matches!(&parts[0], AssistantPart::Text { text, .. } if text.is_empty()))
+        matches!(&**message, Message::Assistant { parts } if parts.is_empty() || matches!(&parts[0], AssistantPart::Text { text, .. } if text.is_empty()))
     }));
 }

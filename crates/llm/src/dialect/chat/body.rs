@@ -118,7 +118,7 @@ impl Serialize for Messages<'_> {
             list.serialize_element(&Wire::System { content: &request.system })?;
         }
         for message in &request.messages {
-            match message {
+            match &**message {
                 Message::User { content } => list.serialize_element(&Wire::User { content: said(content) })?,
                 Message::Assistant { parts } => {
                     list.serialize_element(&Wire::Assistant(Answer::of(parts, provider, &request.model)))?;

@@ -9,7 +9,7 @@ use crate::{AssistantPart, Message};
 
 fn request() -> Request {
     let parts = vec![AssistantPart::Text { text: "before".to_owned(), item: None }];
-    Request { model: "m1".to_owned(), messages: vec![Message::Assistant { parts }], ..Request::default() }
+    Request { model: "m1".to_owned(), messages: vec![Message::Assistant { parts }.into()], ..Request::default() }
 }
 
 /// What comes of a body that arrives in `pieces`.

@@ -1,5 +1,7 @@
 //! Requests and the bodies they become.
 
+use std::sync::Arc;
+
 use expect_test::{Expect, expect};
 
 use super::*;
@@ -22,6 +24,7 @@ fn check(request: &Request, want: Expect) {
 #[track_caller]
 fn says(messages: Vec<Message>, want: Expect) {
     let extra = ["model", "stream_options"].map(|name| (name.to_owned(), Value::Null)).into_iter().collect();
+    let messages = messages.into_iter().map(Arc::new).collect();
     check(&Request { model: "m".to_owned(), messages, extra, ..Request::default() }, want);
 }
 
@@ -62,7 +65,7 @@ fn full() -> Request {
     Request {
         model: "m1".to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![user(vec![Content::text("Hi.")])],
+        messages: vec![user(vec![Content::text("Hi.")]).into()],
         tools: vec![spec()],
         tool_choice: ToolChoice::Required,
         max_output: Some(8000),
