@@ -108,10 +108,12 @@ impl Screen {
                 () = over.cancelled() => return,
             };
             match event {
-                Ok(Event::PermissionAsked(ask)) if ask.session_id == *session => {
-                    ask::answer(&ask, &self.gate, stopped).await;
+                Ok(event) if event.session_id() == session => {
+                    render.show(&event);
+                    if let Event::PermissionAsked(ask) = event {
+                        ask::answer(&ask, &self.gate, stopped).await;
+                    }
                 }
-                Ok(event) if event.session_id() == session => render.show(&event),
                 Ok(_) => {}
                 Err(RecvError::Lagged(_)) => self.catch_up(session, render, stopped).await,
                 Err(RecvError::Closed) => return,

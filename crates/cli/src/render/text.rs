@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::time::Instant;
 
-use haft_protocol::{Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Tokens};
+use haft_protocol::{Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Tokens, ToolState};
 
-use super::tool_line::lines;
+use super::tool_line::{begun, lines};
 use super::{Paint, Render, clean};
 
 /// Shows a run. On a terminal everything goes to `out` as it comes; else the final answer alone goes there, and the
@@ -22,6 +22,9 @@ pub(crate) struct Text<O, E> {
     /// Words that grow on the screen; gone when they ended.
     grown: HashMap<PartId, Grown>,
     printed: HashSet<PartId>,
+    /// Calls whose beginning was shown, and the one of them whose line is the last on the screen.
+    begun: HashSet<PartId>,
+    above: Option<PartId>,
     /// Words of the latest answer that were not shown yet, where stdout is no terminal.
     held: String,
     /// Whether the cursor stands in the middle of a line.
@@ -56,6 +59,8 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
             answers: HashSet::new(),
             grown: HashMap::new(),
             printed: HashSet::new(),
+            begun: HashSet::new(),
+            above: None,
             held: String::new(),
             midway: false,
             stored: false,
@@ -130,16 +135,31 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
                     self.words(part, text, true, time.end.is_some());
                 }
             }
-            PartKind::Tool { tool, state, .. } => {
-                self.release();
-                let lines = lines(tool, state, self.paint);
-                if !lines.is_empty() && self.printed.insert(part.id.clone()) {
-                    self.new_line();
-                    self.aside(&format!("{}\n", lines.join("\n")));
-                }
-            }
+            PartKind::Tool { tool, state, .. } => self.call(&part.id, tool, state),
             PartKind::StepStart {} => self.release(),
             PartKind::File { .. } | PartKind::Vendor { .. } | PartKind::StepFinish { .. } => {}
+        }
+    }
+
+    fn call(&mut self, id: &PartId, tool: &str, state: &ToolState) {
+        self.release();
+        if let Some(line) = begun(tool, state, self.paint)
+            && self.begun.insert(id.clone())
+        {
+            self.new_line();
+            self.aside(&format!("{line}\n"));
+            self.above = Some(id.clone());
+        }
+        let lines = lines(tool, state, self.paint);
+        if lines.is_empty() || !self.printed.insert(id.clone()) {
+            return;
+        }
+        self.new_line();
+        // Its first line may stand right above already.
+        let completed = matches!(state, ToolState::Completed { .. });
+        let stands = self.above.take().is_some_and(|above| completed && above == *id);
+        for line in lines.iter().skip(usize::from(stands)) {
+            self.aside(&format!("{line}\n"));
         }
     }
 
@@ -236,10 +256,11 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
                     self.print_words(delta, thinking);
                 }
             }
+            // A question is about to stand there.
+            Event::PermissionAsked(_) => self.above = None,
             Event::SessionStatus { .. }
             | Event::SessionError { .. }
             | Event::PartRemoved { .. }
-            | Event::PermissionAsked(_)
             | Event::PermissionReplied { .. } => {}
         }
     }
@@ -249,7 +270,7 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use haft_protocol::{Assistant, Clock, History, MessageTime, Object, Paths, Span, ToolSpan, ToolState};
+    use haft_protocol::{Assistant, Clock, History, MessageTime, Object, Paths, Span, ToolSpan};
 
     /// The events of two answers: one with a call, and the final one.
     fn story() -> (SessionId, Vec<Event>) {
@@ -368,6 +389,80 @@ mod tests {
                   Let me look.
                   → Read a.rs
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_command_is_shown_when_it_begins_and_its_output_below() {
+        let clock = Clock::scripted(1);
+        let (session, events) = story();
+        let message = match &events[0] {
+            Event::MessageUpdated { info, .. } => info.id().clone(),
+            other => panic!("{other:?}"),
+        };
+        let input = serde_json::json!({"command": "make test"});
+        let time = ToolSpan::default();
+        let running = || ToolState::Running {
+            input: input.clone(),
+            title: Some("Test".to_owned()),
+            metadata: Some(Object::new()),
+            time: Span::default(),
+        };
+        let output = serde_json::json!({"output": "ok\n", "exit": 0}).as_object().unwrap().clone();
+        let completed = || ToolState::Completed {
+            input: input.clone(),
+            output: String::new(),
+            title: "Test".to_owned(),
+            metadata: output.clone(),
+            time,
+            attachments: Vec::new(),
+        };
+        let event = |id: &PartId, state: ToolState| Event::PartUpdated {
+            session_id: session.clone(),
+            part: Box::new(Part {
+                id: id.clone(),
+                session_id: session.clone(),
+                message_id: message.clone(),
+                kind: PartKind::Tool { call_id: "c".to_owned(), tool: "bash".to_owned(), state, metadata: None },
+            }),
+            time: 1,
+        };
+        let (one, two): (PartId, PartId) = (clock.mint(), clock.mint());
+        let alone = [events[0].clone(), event(&one, running()), event(&one, running()), event(&one, completed())];
+        check(
+            true,
+            &session,
+            &alone,
+            expect![[r#"
+            stdout
+              > build · v/m
+              $ make test …
+                ok
+            stderr
+        "#]],
+        );
+        let beside = [
+            events[0].clone(),
+            event(&one, running()),
+            event(&two, running()),
+            event(&one, completed()),
+            event(&two, completed()),
+        ];
+        check(
+            true,
+            &session,
+            &beside,
+            expect![[r#"
+            stdout
+              > build · v/m
+              $ make test …
+              $ make test …
+              $ make test
+                ok
+              $ make test
+                ok
+            stderr
+        "#]],
         );
     }
 

@@ -33,6 +33,20 @@ pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> 
     }
 }
 
+/// The line for a call that has begun, where that is worth a line: a command may take long. It says what the first one
+/// of [`lines`] will say.
+pub(crate) fn begun(tool: &str, state: &ToolState, paint: Paint) -> Option<String> {
+    match state {
+        ToolState::Running { input, metadata: Some(metadata), .. } if tool == "bash" => {
+            Some(paint.dim(&format!("{} …", one_line(&headline(tool, "", input, "", metadata)))))
+        }
+        ToolState::Pending { .. }
+        | ToolState::Running { .. }
+        | ToolState::Completed { .. }
+        | ToolState::Error { .. } => None,
+    }
+}
+
 fn headline(tool: &str, title: &str, input: &Value, output: &str, metadata: &Object) -> String {
     match tool {
         "read" => format!("→ Read {title}{}", amount(metadata)),
