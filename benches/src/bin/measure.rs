@@ -17,6 +17,9 @@ const RUNS: usize = 21;
 /// Steps of each kind in one run.
 const STEPS: usize = 40;
 
+/// Steps of a long run.
+const LONG: usize = 400;
+
 /// One line of the table.
 struct Row {
     what: &'static str,
@@ -120,6 +123,17 @@ fn measure(haft: &Path, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> {
         ensure!(worked == STEPS, "{what}: {worked} of {STEPS} calls did their work");
         rows.push(Row { what, measured: middle(gaps), limit: Some(limit), unit: "ms" });
     }
+    let mut long = vec![call(r#"{"call":"read","args":{"filePath":"a.txt"}}"#); LONG];
+    long.push(call(r#"{"text":"Done."}"#));
+    let server = serve(&long)?;
+    home.use_model(server.url())?;
+    home.run(haft, &["run", "work"])?;
+    let requests = server.requests();
+    let gaps = requests.windows(2).skip(1).filter_map(|pair| Some(ms(pair[1].received - pair[0].answered?)));
+    let gaps: Vec<f64> = gaps.collect();
+    ensure!(gaps.len() == LONG - 1, "only {} of {LONG} steps could be measured", gaps.len());
+    let grown = middle(gaps[LONG - 1 - STEPS..].to_vec()) / middle(gaps[..STEPS].to_vec());
+    rows.push(Row { what: "the last 40 of 400 steps against the first 40", measured: grown, limit: None, unit: "×" });
     let spawn = median(RUNS, || {
         let started = Instant::now();
         Command::new("bash").args(["-c", "true"]).status()?;
