@@ -64,7 +64,9 @@ Examples:
   haft run \"say hello\" --model script/hello.jsonl --format json
 
 Where a rule says `ask`, a person at the terminal is asked; without one it counts as no, unless --auto is given.
-Exit: 0 the model finished, 1 it failed, 2 wrong usage, 130 stopped with Ctrl-C.")]
+A session goes on with the model it was run with, unless --model or HAFT_MODEL names one.
+Exit: 0 the turn ended (also when you refused a call), 1 it failed, 2 wrong usage, 130 it was stopped (Ctrl-C, TERM,
+a closed terminal).")]
 pub(crate) struct Run {
     /// The prompt; several words are joined with blanks
     #[arg(value_name = "MESSAGE")]

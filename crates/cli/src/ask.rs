@@ -92,7 +92,7 @@ fn question(ask: &Ask, paint: Paint) -> String {
             lines => format!("run a command of {lines} lines"),
         },
         "edit" => "change a file".to_owned(),
-        "read" => "read a file that may hold secrets".to_owned(),
+        "read" => "read a file".to_owned(),
         "external_directory" => "go outside the project".to_owned(),
         other => spelled(other).into_owned(),
     };

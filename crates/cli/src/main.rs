@@ -15,6 +15,7 @@ mod watch;
 mod wire;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
 use tokio::signal::unix::SignalKind;
@@ -48,8 +49,9 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(run(command));
-        // A thread that waits for a line from the terminal would hold the exit up for ever.
-        runtime.shutdown_background();
+        // Ends what still runs, and with it every command; a thread that waits for a line from the terminal would hold
+        // the exit up for ever.
+        runtime.shutdown_timeout(Duration::from_millis(100));
         result
     });
     match result {

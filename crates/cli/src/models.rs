@@ -56,6 +56,17 @@ pub(crate) fn recorded(model: Model, path: &Path) -> Result<Model> {
     Ok(Model { provider: Arc::new(recorder), ..model })
 }
 
+/// Removes the recording at `path` if nothing was recorded, so that the next try can have its name.
+pub(crate) fn drop_empty(path: &Path) {
+    /// More than the first line of a recording ever has, in bytes.
+    const HEAD: u64 = 4096;
+    let short = std::fs::metadata(path).is_ok_and(|meta| meta.len() < HEAD);
+    let empty = short && std::fs::read_to_string(path).is_ok_and(|text| text.lines().count() < 2);
+    if empty && let Err(error) = std::fs::remove_file(path) {
+        tracing::warn!(%error, path = %path.display(), "an empty recording cannot be removed");
+    }
+}
+
 /// The only model that is configured, if it is the only one.
 fn only(config: &Config) -> Option<String> {
     let mut all = config

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 /// How long an output is kept.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Most bytes of all outputs together.
+/// Most bytes of all outputs together, when they are looked at.
 const MAX_ALL: u64 = 2 * 1024 * 1024 * 1024;
 /// How often the folder is looked through at most.
 const EVERY: Duration = Duration::from_secs(60 * 60);

@@ -48,11 +48,15 @@ pub(crate) struct InSession {
     pub source: SessionError,
 }
 
+/// Standard output cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to standard output")]
+pub(crate) struct Output(#[from] pub std::io::Error);
+
 /// Whether nobody reads standard output any more.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let kind =
-        |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-    error.chain().any(|cause| kind(cause) == Some(std::io::ErrorKind::BrokenPipe))
+    let output = error.chain().find_map(|cause| cause.downcast_ref::<Output>());
+    output.is_some_and(|Output(source)| source.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 /// What a person reads: the chain of causes, then what to do.
@@ -118,5 +122,23 @@ fn after_model(error: &LlmError, id: &SessionId) -> String {
             "check that `options.baseURL` is the address of an API, usually one that ends in /v1".to_owned()
         }
         LlmError::Script(_) => "docs/scenarios.md says how such a file is written".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_protocol::Clock;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn only_our_own_output_is_a_closed_pipe() {
+        let row = |error: anyhow::Error, want: bool| assert_eq!(is_closed_pipe(&error), want, "{error:#}");
+        row(Output(ErrorKind::BrokenPipe.into()).into(), true);
+        row(Output(ErrorKind::StorageFull.into()).into(), false);
+        let (provider, address) = ("v".to_owned(), "a".to_owned());
+        let source = Box::new(Error::from(ErrorKind::BrokenPipe));
+        let model = TurnError::Model(LlmError::Transport { provider, address, source });
+        row(InSession { id: Clock::scripted(1).mint(), source: SessionError::Turn(model) }.into(), false);
     }
 }

@@ -8,7 +8,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) struct Signals {
     ctrl_c: Signal,
     term: Signal,
-    hangup: Signal,
+    /// `None` where the program was started to outlive its terminal, as `nohup` does.
+    hangup: Option<Signal>,
 }
 
 impl Signals {
@@ -22,16 +23,30 @@ impl Signals {
         Ok(Self {
             ctrl_c: listen(SignalKind::interrupt())?,
             term: listen(SignalKind::terminate())?,
-            hangup: listen(SignalKind::hangup())?,
+            hangup: if ignores_hangup() { None } else { Some(listen(SignalKind::hangup())?) },
         })
     }
 
     /// Completes at the next wish to stop. Dropping the future loses none.
     pub(crate) async fn next(&mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.ctrl_c.recv() => {}
             _ = self.term.recv() => {}
-            _ = self.hangup.recv() => {}
+            _ = hangup => {}
         }
     }
+}
+
+/// Whether this program was started with the signal of a closed terminal ignored.
+fn ignores_hangup() -> bool {
+    // Known on Linux alone; elsewhere `nohup` needs a shell's help.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }

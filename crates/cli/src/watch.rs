@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use haft_permission::Gate;
 use haft_protocol::{Clock, Event, Session, SessionId};
 use haft_session::Setup;
@@ -78,7 +78,7 @@ impl Screen {
             Format::Json => {
                 let mut json = Json::new(stdout(), self.clock.clone(), self.watch.thinking);
                 self.pump(&session, &mut json, &over, &stopped).await;
-                json.end().context("cannot write to standard output")
+                Ok(json.end()?)
             }
             Format::Default => {
                 let terminal = stdout().is_terminal();
@@ -89,7 +89,7 @@ impl Screen {
                     shown.begin(before);
                 }
                 self.pump(&session, &mut shown, &over, &stopped).await;
-                shown.end(&session, self.watch.go_on).context("cannot write the answer to standard output")
+                Ok(shown.end(&session, self.watch.go_on)?)
             }
         }
     }

@@ -53,8 +53,22 @@ const KNOWN: &[&str] = &[
     "watcher",
 ];
 
-/// Known keys that hold something back and are not honoured yet: leaving them out in silence would be a trap.
-const NOT_YET: &[&str] = &["agent", "audit", "hooks", "limits", "mode", "offline", "sandbox", "tools"];
+/// Known keys that hold something back or change what happens, and are not honoured yet: leaving them out in silence
+/// would be a trap. Beside each, what helps meanwhile.
+const NOT_YET: &[(&str, &str)] = &[
+    ("agent", "; use \"permission\""),
+    ("audit", ""),
+    ("disabled_providers", ""),
+    ("enabled_providers", ""),
+    ("hooks", ""),
+    ("instructions", ""),
+    ("limits", ""),
+    ("mode", "; use \"permission\""),
+    ("offline", ""),
+    ("sandbox", ""),
+    ("shell", ""),
+    ("tools", "; use \"permission\""),
+];
 
 /// What to tell about the keys of the file or variable `origin`.
 pub(crate) fn warnings(origin: &str, value: &Value) -> Vec<String> {
@@ -66,7 +80,8 @@ pub(crate) fn warnings(origin: &str, value: &Value) -> Vec<String> {
                 None => format!("{origin}: there is no key {key:?}; it is left out"),
             });
         }
-        NOT_YET.contains(&key.as_str()).then(|| format!("{origin}: {key:?} is not honoured yet; use \"permission\""))
+        let (_, instead) = NOT_YET.iter().find(|(known, _)| known == key)?;
+        Some(format!("{origin}: {key:?} is not honoured yet{instead}"))
     })
     .collect()
 }
@@ -94,6 +109,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_honoured_is_known() {
+        assert!(NOT_YET.iter().all(|(key, _)| KNOWN.contains(key)));
+        for honoured in ["model", "provider", "permission"] {
+            check(json!({ honoured: {} }), &[]);
+        }
+    }
+
+    #[test]
     fn a_key_nobody_knows_is_told_with_what_may_be_meant() {
         check(json!({"permision": {}}), &["f: there is no key \"permision\"; \"permission\" is meant, perhaps"]);
         check(json!({"modle": ""}), &["f: there is no key \"modle\"; \"model\" is meant, perhaps"]);
@@ -104,5 +127,6 @@ mod tests {
     #[test]
     fn a_key_that_holds_something_back_and_is_not_honoured_is_told() {
         check(json!({"tools": {"bash": false}}), &["f: \"tools\" is not honoured yet; use \"permission\""]);
+        check(json!({"offline": true}), &["f: \"offline\" is not honoured yet"]);
     }
 }

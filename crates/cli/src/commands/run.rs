@@ -38,7 +38,12 @@ async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
     // A session goes on with its own model unless another is named.
     let kept = resumed.as_ref().and_then(|record| record.model.as_ref());
     let kept = kept.map(|model| format!("{}/{}", model.provider_id, model.id));
-    let mut model = models::choose(named.or(kept.as_deref()), &ground.config)?;
+    let mut model = models::choose(named.or(kept.as_deref()), &ground.config).map_err(|error| match &kept {
+        Some(kept) if named.is_none() => {
+            error.context(format!("this session was run with {kept}; name another model with --model"))
+        }
+        _ => error,
+    })?;
     let text = message(&args.message).await?;
     if text.trim().is_empty() && args.file.is_empty() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
@@ -55,7 +60,11 @@ async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
     };
     let setup = ground.setup(journal.clone(), model, answerer, &[])?;
     let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone(), go_on: true };
-    play(setup, resumed.map(|record| record.id), args.title, prompt, watch).await
+    let end = play(setup, resumed.map(|record| record.id), args.title, prompt, watch).await;
+    if let Some(path) = &args.record {
+        models::drop_empty(path);
+    }
+    end
 }
 
 /// A session goes on where it was, wherever it is called from.
@@ -130,7 +139,7 @@ pub(crate) async fn play(
 /// What a person should know about an answer that ended for `reason`, in the words of messages.
 fn unusual(reason: &str) -> Option<&'static str> {
     match reason {
-        "stop" | "tool-calls" => None,
+        "stop" => None,
         "length" => Some("the answer was cut: it reached the limit of what the model may write (`limit.output`)"),
         "content-filter" => Some("the answer was cut: the vendor withheld the rest"),
         _ => Some("the model stopped without saying why; the answer may not be whole"),

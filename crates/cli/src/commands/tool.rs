@@ -140,13 +140,19 @@ async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
     loop {
         let mut raw = Vec::new();
         // One more than allowed tells a line that is too long from one that just fits.
-        let read =
-            (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut raw).await.context("cannot read standard input")?;
+        let line = async { (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut raw).await };
+        let read = tokio::select! {
+            read = line => read.context("cannot read standard input")?,
+            () = signals.next() => return Ok(Exit::Interrupted),
+        };
         if read == 0 {
             return Ok(Exit::Done);
         }
         if raw.len() as u64 > MAX_LINE && !raw.ends_with(b"\n") {
-            skip_line(&mut input).await?;
+            tokio::select! {
+                skipped = skip_line(&mut input) => skipped?,
+                () = signals.next() => return Ok(Exit::Interrupted),
+            }
             raw.clear();
             say_result(Err(ToolError::BadInput("the line is longer than 16 MiB".to_owned())))?;
             continue;
@@ -167,7 +173,7 @@ async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
 }
 
 fn say_result(result: Result<Output, ToolError>) -> Result<()> {
-    render::say(&line(result).to_string()).context("cannot write to standard output")
+    Ok(render::say(&line(result).to_string())?)
 }
 
 async fn skip_line(input: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<()> {

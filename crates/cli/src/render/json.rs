@@ -7,6 +7,7 @@ use haft_protocol::{Clock, Event, Failure, Id, Message, MessageId, Part, PartId,
 use serde_json::{Value, json};
 
 use super::Render;
+use crate::report::Output;
 
 /// Prints the lines that clients of `opencode run --format json` know.
 pub(crate) struct Json<W> {
@@ -30,8 +31,8 @@ impl<W: Write + Send> Json<W> {
     /// # Errors
     ///
     /// Why the first one that was not could not be.
-    pub(crate) fn end(self) -> std::io::Result<()> {
-        self.failed.map_or(Ok(()), Err)
+    pub(crate) fn end(self) -> Result<(), Output> {
+        self.failed.map_or(Ok(()), |failed| Err(failed.into()))
     }
 
     fn part(&mut self, part: &Part, time: u64) {

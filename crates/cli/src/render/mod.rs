@@ -16,6 +16,8 @@ pub(crate) use tool_line::{diff_lines, lines as tool_lines};
 
 use haft_protocol::Event;
 
+use crate::report::Output;
+
 /// Somebody who shows events as they come.
 pub(crate) trait Render: Send {
     /// Shows `event`, unless it was shown before.
@@ -39,8 +41,8 @@ pub(crate) fn complain(text: &str) {
 /// # Errors
 ///
 /// When nobody reads it any more.
-pub(crate) fn say(text: &str) -> std::io::Result<()> {
+pub(crate) fn say(text: &str) -> Result<(), Output> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}")?;
-    out.flush()
+    Ok(out.flush()?)
 }

@@ -8,6 +8,7 @@ use haft_protocol::{Event, Id, Message, MessageId, Part, PartId, PartKind, Sessi
 
 use super::tool_line::{begun, lines};
 use super::{Paint, Render, clean};
+use crate::report::Output;
 
 /// Shows a run. On a terminal everything goes to `out` as it comes; else the final answer alone goes there, and the
 /// rest to `err`. Whether words are the final answer is known when no call follows them, so there they are held back.
@@ -85,7 +86,7 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
     /// # Errors
     ///
     /// When nobody reads stdout any more.
-    pub(crate) fn end(&mut self, session: &SessionId, go_on: bool) -> std::io::Result<()> {
+    pub(crate) fn end(&mut self, session: &SessionId, go_on: bool) -> Result<(), Output> {
         self.new_line();
         let answer = std::mem::take(&mut self.held);
         if !answer.is_empty() {

@@ -18,7 +18,7 @@ pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> 
         ToolState::Completed { input, output, title, metadata, .. } => {
             let mut lines = vec![paint.cyan(&one_line(&headline(tool, title, input, output, metadata)))];
             if let Some(diff) = metadata.get("diff").and_then(Value::as_str) {
-                lines.extend(diff_lines(diff, paint));
+                lines.extend(short_diff(diff, paint));
             } else if tool == "bash" {
                 lines.extend(shell_lines(metadata, paint));
             }
@@ -90,23 +90,32 @@ fn subject(tool: &str, input: &Value) -> String {
     input.get(key).and_then(Value::as_str).map_or_else(String::new, |subject| format!(" {subject}"))
 }
 
-/// The hunks of a unified diff, without its head.
-pub(crate) fn diff_lines(diff: &str, paint: Paint) -> Vec<String> {
-    let body: Vec<&str> = diff.lines().skip_while(|line| !line.starts_with("@@")).collect();
-    let mut lines: Vec<String> = body
-        .iter()
-        .take(DIFF_LINES)
-        .map(|line| {
-            let text = format!("  {}", cut(&spelled(line)));
-            match line.as_bytes().first() {
-                Some(b'+') => paint.green(&text),
-                Some(b'-') => paint.red(&text),
-                _ => paint.dim(&text),
-            }
-        })
-        .collect();
-    lines.extend(more(body.len(), DIFF_LINES, paint));
+/// A unified diff without its head, cut to size.
+fn short_diff(diff: &str, paint: Paint) -> Vec<String> {
+    let all = diff_body(diff).count();
+    let mut lines: Vec<String> =
+        diff_body(diff).take(DIFF_LINES).map(|line| diff_line(line, &cut(&spelled(line)), paint)).collect();
+    lines.extend(more(all, DIFF_LINES, paint));
     lines
+}
+
+/// A unified diff without its head, all of it: for whoever decides about it.
+pub(crate) fn diff_lines(diff: &str, paint: Paint) -> Vec<String> {
+    diff_body(diff).map(|line| diff_line(line, &spelled(line), paint)).collect()
+}
+
+fn diff_body(diff: &str) -> impl Iterator<Item = &str> {
+    const HEAD: [&str; 4] = ["Index: ", "=====", "--- ", "+++ "];
+    diff.lines().skip_while(|line| HEAD.iter().any(|head| line.starts_with(head)))
+}
+
+fn diff_line(line: &str, shown: &str, paint: Paint) -> String {
+    let text = format!("  {shown}");
+    match line.as_bytes().first() {
+        Some(b'+') => paint.green(&text),
+        Some(b'-') => paint.red(&text),
+        _ => paint.dim(&text),
+    }
 }
 
 /// The end of a command's output, where what went wrong stands.
@@ -228,6 +237,17 @@ mod tests {
         assert_eq!(shown[0].chars().count(), WIDTH + 1);
         assert_eq!(shown[1], "  … 20 earlier lines");
         assert_eq!(shown.last().unwrap(), "  29");
+    }
+
+    #[test]
+    fn who_decides_about_a_change_sees_all_of_it() {
+        let lines: String = (0..100).map(|n| format!("+{n}{}\n", "x".repeat(500))).collect();
+        let shown =
+            diff_lines(&format!("Index: a\n=====\n--- a\n+++ a\n@@ -0,0 +1,100 @@\n{lines}"), Paint::new(false));
+        assert_eq!(shown.len(), 101);
+        assert!(shown.iter().skip(1).all(|line| line.len() > 500));
+        let large = diff_lines("Index: a\n=====\n--- a\n+++ a\n(too large to be compared)\n", Paint::new(false));
+        assert_eq!(large, ["  (too large to be compared)"]);
     }
 
     #[test]

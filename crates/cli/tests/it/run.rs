@@ -178,6 +178,12 @@ fn a_recording_plays_again() {
     assert_eq!((first.as_str(), again.as_str()), ("All done.\n", "All done.\n"));
     assert_eq!(machine.read("a.txt"), "two\n");
     machine.haft(&["run", "go", "--model", &model, "--record", "/nowhere/tape"]).ends(1).says(&["cannot record"]);
+    machine.haft(&["run", "go", "--model", &model, "--record", tape]).ends(1).says(&["name a new file"]);
+    // Nothing recorded, nothing left.
+    let none = machine.root().join("none.jsonl");
+    let empty = machine.scenario(&[]);
+    machine.haft(&["run", "go", "--model", &empty, "--record", none.to_str().unwrap()]).ends(1);
+    assert!(!none.exists());
 }
 
 #[test]
@@ -240,6 +246,43 @@ fn ctrl_c_stops_the_command_and_everything_it_started() {
 }
 
 #[test]
+fn a_second_ctrl_c_ends_a_command_that_does_not_want_to() {
+    let machine = Machine::with(&[("opencode.json", r#"{"permission": {"bash": "allow"}}"#)]);
+    let command = "trap '' TERM INT; echo $$ > stubborn.pid; while :; do sleep 1000; done";
+    let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
+    let model = machine.scenario(&[&call]);
+    let child = machine.start(&mut machine.command(&["run", "wait", "--model", &model]));
+    let path = machine.project().join("stubborn.pid");
+    wait_for(&path, "\n");
+    let pid: u32 = std::fs::read_to_string(path).unwrap().trim().parse().unwrap();
+    interrupt(child.id());
+    interrupt(child.id());
+    crate::support::Ran::from(child.wait_with_output().unwrap()).ends(130);
+    wait_until("the end of the command", || !is_running(pid));
+}
+
+#[test]
+fn a_program_that_outlives_its_terminal_is_not_stopped_by_its_end() {
+    let machine = Machine::with(&[]);
+    let served = Served::plays(&[r#"{"answer":[{"text":"Half"},{"hang":true}]}"#]);
+    machine.use_server(&served.url());
+    let haft = machine.command(&["run", "talk"]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$HAFT\" run talk"]).current_dir(machine.project()).env_clear();
+    shell.env("HAFT", haft.get_program()).stdin(std::process::Stdio::null());
+    for (key, value) in haft.get_envs() {
+        shell.env(key, value.unwrap());
+    }
+    let child = machine.start(&mut shell);
+    wait_for_words(&machine, "Half");
+    let ignored = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim().to_owned();
+    assert_eq!(u64::from_str_radix(&ignored, 16).unwrap() & 1, 1, "HUP is still ignored");
+    interrupt(child.id());
+    crate::support::Ran::from(child.wait_with_output().unwrap()).ends(130);
+}
+
+#[test]
 fn ctrl_c_stops_the_stream() {
     let machine = Machine::with(&[]);
     let served =
@@ -280,6 +323,10 @@ fn wait_for_words(machine: &Machine, words: &str) {
 }
 
 fn interrupt(pid: u32) {
+    signal(pid, rustix::process::Signal::INT);
+}
+
+fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
 }

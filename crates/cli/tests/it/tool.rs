@@ -127,6 +127,23 @@ fn lines_are_answered_in_order_and_a_bad_one_by_itself() {
 }
 
 #[test]
+fn between_lines_a_polite_kill_ends_it() {
+    use std::io::{BufRead, Write};
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let mut child = machine.start(machine.command(&["tool", "call", "--jsonl"]).stdin(std::process::Stdio::piped()));
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, r#"{{"tool":"read","args":{{"filePath":"a.txt"}}}}"#).unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("1: one"), "{line}");
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    // Its input stays open: only the signal can end it.
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
+}
+
+#[test]
 fn a_line_that_is_too_long_is_answered_and_the_next_one_too() {
     let machine = Machine::with(&[("a.txt", "one\n")]);
     let long = format!("{{\"tool\":\"read\",\"args\":{{\"filePath\":\"{}\"}}}}", "x".repeat(17 * 1024 * 1024));
