@@ -37,9 +37,10 @@ fn a_yes_runs_the_command_once() {
     let mut terminal = run(&machine, &[TOUCH, TOUCH, DONE]);
     terminal.wait_for("The agent wants to run a command\n  touch made\n  [y] yes, once");
     terminal.type_text("y\n");
+    // The model's next answer asks again, so by then the first command has run.
+    terminal.wait_for_times(CHOICES, 2);
     terminal.wait_for("$ touch made");
     assert!(machine.project().join("made").exists());
-    terminal.wait_for_times(CHOICES, 2);
     terminal.type_text("y\n");
     terminal.ends_well();
 }
