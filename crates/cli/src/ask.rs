@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 
-use haft_permission::Gate;
+use haft_permission::{Answerer, Gate};
 use haft_protocol::{Ask, Reply};
 use rustix::termios::{QueueSelector, tcflush};
 use serde_json::Value;
@@ -14,9 +14,18 @@ use crate::render::{Paint, complain, diff_lines, spelled};
 /// Longest answer, in bytes; a terminal gives no longer lines.
 const MAX_LINE: usize = 4096;
 
+/// Who answers what no rule decides; `auto` is a yes in advance.
+pub(crate) fn answerer(auto: bool) -> Answerer {
+    match (auto, somebody_is_there()) {
+        (true, _) => Answerer::Yes,
+        (false, true) => Answerer::Person,
+        (false, false) => Answerer::Nobody,
+    }
+}
+
 /// Whether somebody is there to ask: there is a screen, and a keyboard that belongs to it. Standard input may be a
 /// pipe that holds the prompt.
-pub(crate) fn somebody_is_there() -> bool {
+fn somebody_is_there() -> bool {
     std::io::stderr().is_terminal() && keyboard().is_ok()
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Screen {
 
 impl Watch {
     /// A screen that hears everything `setup`'s journal tells from now on.
-    pub(crate) fn over(self, setup: &Setup) -> Screen {
+    pub(crate) fn screen(self, setup: &Setup) -> Screen {
         let model = &setup.model.reference;
         Screen {
             watch: self,

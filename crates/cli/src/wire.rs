@@ -16,23 +16,31 @@ use tokio::sync::mpsc;
 use crate::folders::{self, Folders};
 use crate::render;
 
-/// What every command about a folder begins with.
+/// What every command that works in a folder begins with.
 pub(crate) struct Ground {
     pub folders: Folders,
     pub place: Place,
     pub config: Config,
 }
 
+/// Looks at `dir`, or at the current folder.
+pub(crate) fn place(dir: Option<&Path>) -> Result<Place> {
+    let here = match dir {
+        Some(dir) => dir.to_path_buf(),
+        None => std::env::current_dir().context("the current folder does not exist any more; go to another one")?,
+    };
+    Place::find(&here)
+        .with_context(|| format!("cannot work in {}; name a folder that is there with --dir", here.display()))
+}
+
 impl Ground {
     /// Looks at `dir`, or at the current folder, and reads the settings that hold there.
     pub(crate) fn at(dir: Option<&Path>) -> Result<Self> {
-        let folders = Folders::find()?;
-        let here = match dir {
-            Some(dir) => dir.to_path_buf(),
-            None => std::env::current_dir().context("the current folder does not exist any more; go to another one")?,
-        };
-        let place = Place::find(&here)
-            .with_context(|| format!("cannot work in {}; name a folder that is there with --dir", here.display()))?;
+        Self::of(Folders::find()?, place(dir)?)
+    }
+
+    /// Reads the settings that hold in `place`.
+    pub(crate) fn of(folders: Folders, place: Place) -> Result<Self> {
         let sources = Sources {
             home: folders.home.clone(),
             config_home: folders.config_home.clone(),

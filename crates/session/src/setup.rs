@@ -10,7 +10,7 @@ use haft_tool::Registry;
 
 use crate::{Agent, Model};
 
-/// Everything a session needs that is not the conversation. Cheap to clone.
+/// Everything a session needs that is not the conversation.
 #[derive(Clone)]
 pub struct Setup {
     /// Where it is kept.

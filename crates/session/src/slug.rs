@@ -15,11 +15,23 @@ const WHAT: [&str; 32] = [
 
 /// The words for `id`; always the same ones.
 pub(crate) fn slug(id: &SessionId) -> String {
-    // FNV-1a: small, and stable between versions, which the standard library's hasher is not.
-    let hash = id
-        .as_str()
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let pick = |words: &[&'static str; 32], bits: u64| words[usize::try_from(bits % 32).unwrap_or_default()];
-    format!("{}-{}", pick(&HOW, hash >> 20), pick(&WHAT, hash >> 40))
+    // The end of an id is chance.
+    let mut chance = id.as_str().bytes().rev();
+    let mut pick = |words: &[&'static str; 32]| words[usize::from(chance.next().unwrap_or_default()) % 32];
+    format!("{}-{}", pick(&HOW), pick(&WHAT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_protocol::Clock;
+    use std::collections::HashSet;
+
+    #[test]
+    fn sessions_have_different_words() {
+        let clock = Clock::scripted(1);
+        let slugs: HashSet<String> = (0..100).map(|_| slug(&clock.mint())).collect();
+        assert!(slugs.len() > 80, "{slugs:?}");
+        assert!(slugs.iter().all(|slug| slug.split('-').count() == 2));
+    }
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use haft_permission::Answerer;
 use haft_project::Place;
 use haft_protocol::{Id, Session as Record, SessionId};
 use haft_session::{NewSession, Prompt, Session, Setup, TurnEnd};
@@ -11,19 +10,20 @@ use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Run;
+use crate::folders::Folders;
 use crate::report::{Exit, InSession, Usage};
 use crate::signals::Signals;
 use crate::watch::Watch;
-use crate::wire::{Ground, journal};
+use crate::wire::{Ground, journal, place};
 use crate::{ask, models, render, stdin};
 
 /// Most bytes of standard input that become part of a prompt.
 const MAX_STDIN: u64 = 4 * 1024 * 1024;
 
 pub(crate) async fn run(args: Run) -> Result<Exit> {
-    let ground = Ground::at(args.dir.as_deref())?;
-    let journal = journal(&ground.folders).await?;
-    let end = run_in(args, ground, &journal).await;
+    let (folders, here) = (Folders::find()?, place(args.dir.as_deref())?);
+    let journal = journal(&folders).await?;
+    let end = run_in(args, folders, here, &journal).await;
     // What is told is stored; this writes what was still growing.
     let closed = journal.close().await;
     let end = end?;
@@ -31,9 +31,10 @@ pub(crate) async fn run(args: Run) -> Result<Exit> {
     Ok(end)
 }
 
-async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
-    let resumed = resumed(&args, &ground, journal).await?;
-    let ground = at_session(ground, resumed.as_ref())?;
+async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> Result<Exit> {
+    let resumed = resumed(&args, &here, journal).await?;
+    // A session goes on where it was, wherever it is called from.
+    let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?)?;
     let named = args.model.model.as_deref().filter(|named| !named.is_empty());
     // A session goes on with its own model unless another is named.
     let kept = resumed.as_ref().and_then(|record| record.model.as_ref());
@@ -53,12 +54,7 @@ async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
     if let Some(path) = &args.record {
         model = models::recorded(model, path)?;
     }
-    let answerer = match (args.auto, ask::somebody_is_there()) {
-        (true, _) => Answerer::Yes,
-        (false, true) => Answerer::Person,
-        (false, false) => Answerer::Nobody,
-    };
-    let setup = ground.setup(journal.clone(), model, answerer, &[])?;
+    let setup = ground.setup(journal.clone(), model, ask::answerer(args.auto), &[])?;
     let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone(), go_on: true };
     let end = play(setup, resumed.map(|record| record.id), args.title, prompt, watch).await;
     if let Some(path) = &args.record {
@@ -67,12 +63,10 @@ async fn run_in(args: Run, ground: Ground, journal: &Journal) -> Result<Exit> {
     end
 }
 
-/// A session goes on where it was, wherever it is called from.
-fn at_session(ground: Ground, resumed: Option<&Record>) -> Result<Ground> {
-    let Some(record) = resumed else { return Ok(ground) };
-    let place = Place::find(record.directory.as_ref())
-        .with_context(|| format!("the folder {} of session {} is gone", record.directory, record.id))?;
-    if place == ground.place { Ok(ground) } else { Ground::at(Some(&place.directory)) }
+/// The folder of a stored session.
+fn folder(record: &Record) -> Result<Place> {
+    let gone = || format!("the folder {} of session {} is gone", record.directory, record.id);
+    Place::find(record.directory.as_ref()).with_context(gone)
 }
 
 /// Opens or makes the session, asks, shows what happens, and waits for the end.
@@ -83,13 +77,12 @@ pub(crate) async fn play(
     prompt: Prompt,
     watch: Watch,
 ) -> Result<Exit> {
-    let screen = watch.over(&setup);
+    let screen = watch.screen(&setup);
     let session = match id {
         Some(id) => Session::open(setup, &id).await?,
         None => Session::create(setup, NewSession { title }).await?,
     };
     let (over, stopped) = (CancellationToken::new(), CancellationToken::new());
-
     let mut screen = tokio::spawn(screen.follow(session.id().clone(), over.clone(), stopped.clone()));
     let mut signals = Signals::listen()?;
     let end = {
@@ -147,7 +140,7 @@ fn unusual(reason: &str) -> Option<&'static str> {
 }
 
 /// The session to go on with, if one is wanted.
-async fn resumed(args: &Run, ground: &Ground, journal: &Journal) -> Result<Option<Record>> {
+async fn resumed(args: &Run, here: &Place, journal: &Journal) -> Result<Option<Record>> {
     if let Some(id) = &args.session {
         let id = SessionId::parse(id).map_err(|error| Usage(error.to_string()))?;
         let record = journal.session(&id).await?;
@@ -157,7 +150,7 @@ async fn resumed(args: &Run, ground: &Ground, journal: &Journal) -> Result<Optio
     if !args.r#continue {
         return Ok(None);
     }
-    let directory = ground.place.directory.display().to_string();
+    let directory = here.directory.display().to_string();
     let filter = Filter { directory: Some(directory.clone()), roots: true, limit: 1 };
     let newest = journal.sessions(&filter).await?.into_iter().next();
     let none = || Usage(format!("there is no session of {directory} to go on with; leave out --continue"));

@@ -1,4 +1,6 @@
-//! `haft session`: looking at what was said and done.
+//! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
+
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use haft_protocol::{History, Id, Message, PartKind, Session as Record, SessionId};
@@ -6,30 +8,29 @@ use haft_store::{Filter, Journal};
 use serde_json::{Value, json};
 
 use crate::args::Session;
+use crate::folders::Folders;
 use crate::render::{self, Paint, clean};
 use crate::report::{Exit, Usage};
-use crate::wire::{Ground, journal};
+use crate::wire::{journal, place};
 
 pub(crate) async fn run(command: Session) -> Result<Exit> {
     match command {
         Session::List { all, max_count, json, dir } => {
-            let ground = Ground::at(dir.as_deref())?;
-            let directory = (!all).then(|| ground.place.directory.display().to_string());
+            let directory = if all { None } else { Some(place(dir.as_deref())?.directory.display().to_string()) };
             let filter = Filter { directory, roots: true, limit: max_count };
-            let sessions = journal(&ground.folders).await?.sessions(&filter).await?;
+            let sessions = journal(&Folders::find()?).await?.sessions(&filter).await?;
             list(&sessions, all, json)
         }
         Session::Show { id, json, dir } => {
-            let ground = Ground::at(dir.as_deref())?;
-            let journal = journal(&ground.folders).await?;
-            let record = find(id.as_deref(), &ground, &journal).await?;
+            let journal = journal(&Folders::find()?).await?;
+            let record = find(id.as_deref(), dir.as_deref(), &journal).await?;
             let history = journal.history(&record.id).await?;
             show(&record, &history, json)
         }
     }
 }
 
-async fn find(id: Option<&str>, ground: &Ground, journal: &Journal) -> Result<Record> {
+async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result<Record> {
     match id {
         Some(id) => {
             let id = SessionId::parse(id).map_err(|error| Usage(error.to_string()))?;
@@ -37,7 +38,7 @@ async fn find(id: Option<&str>, ground: &Ground, journal: &Journal) -> Result<Re
             Ok(record.ok_or(haft_session::SessionError::Unknown(id))?)
         }
         None => {
-            let directory = Some(ground.place.directory.display().to_string());
+            let directory = Some(place(dir)?.directory.display().to_string());
             let newest = journal.sessions(&Filter { directory, roots: true, limit: 1 }).await?;
             newest.into_iter().next().context("there is no session of this folder yet; `haft run` makes one")
         }

@@ -98,12 +98,7 @@ fn tokens(bytes: usize) -> usize {
 
 /// Runs one tool.
 async fn call(ground: &Ground, name: &str, arguments: &str, json: bool, auto: bool) -> Result<Exit> {
-    let answerer = match (auto, ask::somebody_is_there()) {
-        (true, _) => Answerer::Yes,
-        (false, true) => Answerer::Person,
-        (false, false) => Answerer::Nobody,
-    };
-    let (mut bench, gate, asked) = ground.workbench(answerer)?;
+    let (mut bench, gate, asked) = ground.workbench(ask::answerer(auto))?;
     let cancel = CancellationToken::new();
     let questions = tokio::spawn(questions(asked, gate, cancel.clone()));
     let answered = stoppable(&mut bench, name, arguments, &cancel, &mut Signals::listen()?).await;

@@ -39,6 +39,26 @@ fn a_session_is_shown_with_what_was_said_and_done() {
 }
 
 #[test]
+fn broken_settings_are_not_in_the_way_of_looking() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[HELLO]);
+    machine.haft(&["run", "first", "--model", &model]).ok();
+    machine.write("opencode.json", "{ broken");
+    assert!(machine.haft(&["session", "list"]).ok().out.contains("first"));
+    assert!(machine.haft(&["session", "show"]).ok().out.contains("Hello."));
+    // A session is gone on with under the settings of its own folder, wherever that is said.
+    machine.write("opencode.json", r#"{"permision": {}}"#);
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    let elsewhere = machine.root().join("home");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("opencode.json"), "{ broken").unwrap();
+    let more = machine.scenario(&[HELLO, HELLO]);
+    let mut command = machine.command(&["run", "more", "--session", &id, "--model", &more]);
+    let ran = crate::support::Ran::from(command.current_dir(&elsewhere).output().unwrap()).ok();
+    assert_eq!(ran.err.matches("there is no key \"permision\"").count(), 1, "{}", ran.err);
+}
+
+#[test]
 fn a_session_that_is_not_there_is_named() {
     let machine = Machine::with(&[]);
     machine.haft(&["session", "show"]).ends(1).says(&["no session of this folder yet"]);
