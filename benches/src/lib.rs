@@ -1,3 +1,14 @@
 //! A model served over HTTP that plays a scenario, and the measurements made with it.
 
+pub mod agent;
+pub mod bare;
+pub mod child;
+pub mod home;
+pub mod install;
 pub mod model_server;
+pub mod rows;
+pub mod sample;
+pub mod scene;
+pub mod size;
+pub mod stats;
+pub mod table;

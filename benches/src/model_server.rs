@@ -1,4 +1,4 @@
-//! An HTTP server that speaks chat completions and plays [`Answer`]s.
+//! An HTTP server that speaks chat completions and responses, and plays [`Answer`]s.
 //!
 //! It is quick, because what others add is measured against it: an answer without waits leaves in one write, with
 //! its head.
@@ -25,7 +25,7 @@ use hyper::{Method, Response, StatusCode};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use answer::{Head, Piece, Shape};
+use answer::{Dialect, Head, Piece, Shape};
 use log::Log;
 pub use log::Received;
 use socket::Socket;
@@ -53,7 +53,8 @@ pub struct ModelServer {
 enum Plan {
     /// Answers made ready, so that none is written while somebody waits.
     Play {
-        answers: Vec<Shape>,
+        chat: Vec<Shape>,
+        responses: Vec<Shape>,
         list: Playlist,
     },
     Canned {
@@ -80,8 +81,9 @@ impl ModelServer {
     /// When the address cannot be listened at.
     pub async fn start_at(address: SocketAddr, answers: Vec<Answer>) -> io::Result<Self> {
         let list = Playlist::new(&answers);
-        let answers = answers.iter().map(Shape::of).collect();
-        Self::serve(address, Plan::Play { answers, list }).await
+        let shapes = |dialect| answers.iter().map(|answer| Shape::of(answer, dialect)).collect();
+        let plan = Plan::Play { chat: shapes(Dialect::Chat), responses: shapes(Dialect::Responses), list };
+        Self::serve(address, plan).await
     }
 
     /// Answers every request with the same bytes, at a free port of this machine.
@@ -182,17 +184,20 @@ impl std::fmt::Display for Dropped {
 impl std::error::Error for Dropped {}
 
 async fn answer(plan: &Plan, method: &Method, path: &str, body: &[u8]) -> Result<Response<Body>, Dropped> {
-    let (answers, list) = match plan {
+    let (chat, responses, list) = match plan {
         Plan::Canned { status, content_type, body } => return Ok(whole(*status, content_type, body.clone())),
-        Plan::Play { answers, list } => (answers, list),
+        Plan::Play { chat, responses, list } => (chat, responses, list),
     };
-    if method != Method::POST || !path.ends_with("/chat/completions") {
-        return Ok(refuse(StatusCode::NOT_FOUND, "only POST …/chat/completions is served"));
-    }
-    let Some(asked) = answer::Asked::read(body) else {
-        return Ok(refuse(StatusCode::BAD_REQUEST, "the body is no chat completion request"));
+    let Some(dialect) = Dialect::at(path).filter(|_| method == Method::POST) else {
+        return Ok(refuse(StatusCode::NOT_FOUND, "only POST …/chat/completions and POST …/responses are served"));
     };
-    let answered = asked.answers();
+    let Some(answered) = dialect.answers(body) else {
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the body is no request of this dialect"));
+    };
+    let answers = match dialect {
+        Dialect::Chat => chat,
+        Dialect::Responses => responses,
+    };
     let Some(at) = list.next(answered) else {
         let message = format!("the scenario has {} answers, and answer {} is asked for", list.places(), answered + 1);
         return Ok(refuse(StatusCode::BAD_REQUEST, &message));

@@ -21,6 +21,8 @@ pub struct Received {
     pub headers: Vec<(String, String)>,
     /// The body, or `null` where it is not JSON.
     pub body: Value,
+    /// The length of the body.
+    pub bytes: usize,
     /// When the whole body had been read.
     pub received: Instant,
     /// When the last byte of the answer so far was handed to the socket.
@@ -97,8 +99,9 @@ impl Log {
         // Requests go on meanwhile.
         let entries = self.kept().entries.clone();
         let read = |Entry { method, path, headers, body, received, answered }| {
+            let bytes = body.len();
             let body = serde_json::from_slice(&body).unwrap_or_default();
-            Received { method, path, headers, body, received, answered }
+            Received { method, path, headers, body, bytes, received, answered }
         };
         entries.into_iter().map(read).collect()
     }

@@ -1,6 +1,9 @@
-//! The model server, asked by our own client.
+//! The model server, asked by our own client, and what measures others with it.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests count as tests")]
+
+mod bare;
+mod child;
 
 use std::time::Duration;
 
@@ -15,7 +18,9 @@ use serde_json::json;
 
 fn chat(server: &ModelServer) -> Chat {
     let base_url = server.url().to_owned();
-    Chat::new(ChatConfig { provider: "v".to_owned(), base_url, key: None, headers: Vec::new() }).unwrap()
+    let config =
+        ChatConfig { provider: "v".to_owned(), base_url, key: None, headers: Vec::new(), thinking_field: None };
+    Chat::new(config).unwrap()
 }
 
 fn request(answers: usize) -> Request {
@@ -70,6 +75,8 @@ async fn requests_are_kept_with_their_times() {
     assert_eq!(request.header("content-type"), Some("application/json"));
     assert_eq!(request.body["messages"], json!([{"role": "user", "content": "Go."}]));
     assert!(request.answered.unwrap() >= request.received);
+    let length: usize = request.header("content-length").unwrap().parse().unwrap();
+    assert_eq!(request.bytes, length);
 }
 
 #[tokio::test]
@@ -145,4 +152,30 @@ async fn canned_bytes_answer_everything() {
     let answer = client.get(format!("{}/anything", server.url())).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), answer.headers()["content-type"].as_bytes()), (418, &b"text/plain"[..]));
     assert_eq!(answer.text().await.unwrap(), "short and stout");
+}
+
+/// Asks for responses, with as many answers in the history, and gives the types of the events.
+async fn responses(server: &ModelServer, answers: usize) -> Vec<String> {
+    let history = (0..answers).flat_map(|at| {
+        let id = format!("call_{at}");
+        [json!({"type": "function_call", "call_id": id}), json!({"type": "function_call_output", "call_id": id})]
+    });
+    let input: Vec<_> = [json!({"role": "user", "content": []})].into_iter().chain(history).collect();
+    let client = haft_net::client(haft_net::Options::default()).unwrap();
+    let body = json!({"input": input}).to_string();
+    let answer = client.post(format!("{}/responses", server.url())).body(body).send().await.unwrap();
+    assert_eq!(answer.headers()["content-type"].as_bytes(), b"text/event-stream");
+    let text = answer.text().await.unwrap();
+    text.lines().filter_map(|line| line.strip_prefix("event: ")).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn responses_are_served_beside_chat_completions() {
+    let answers = vec![Answer::new([Step::call("ls", &json!({}))]), Answer::new([Step::text("Hi.")])];
+    let server = ModelServer::start(answers).await.unwrap();
+    let done = "response.output_item.done";
+    assert_eq!(responses(&server, 0).await, ["response.created", done, "response.completed"]);
+    let (added, delta) = ("response.output_item.added", "response.output_text.delta");
+    assert_eq!(responses(&server, 1).await, ["response.created", added, delta, done, "response.completed"]);
+    assert!(matches!(&said(&chat(&server), 1).await[0], Chunk::Text(text) if text == "Hi."));
 }

@@ -1,8 +1,18 @@
 //! What may stand on the command line.
 
+mod debug;
+mod run;
+mod session;
+mod tool;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+
+pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRules, DebugShell, InFolder};
+pub(crate) use self::run::{Format, Init, Run};
+pub(crate) use self::session::Session;
+pub(crate) use self::tool::Tool;
 
 /// A coding agent in one binary, built around its tools.
 ///
@@ -23,6 +33,10 @@ pub(crate) struct Cli {
     /// Write the log to stderr as well, with everything in it.
     #[arg(long, global = true, hide_short_help = true)]
     pub print_logs: bool,
+
+    /// Tell on stderr what is done as it is done: settings, requests, tokens, cost, how long each call took
+    #[arg(long, global = true, hide_short_help = true)]
+    pub verbose: bool,
 }
 
 /// What haft can do.
@@ -31,13 +45,30 @@ pub(crate) enum Command {
     /// Show the whole loop on a scratch project: no key, no network, only the model's words are played
     Demo(Demo),
     /// Give the agent one prompt in this folder and wait for the end
-    Run(Run),
+    Run(Box<Run>),
+    /// Let the agent write or better AGENTS.md, which tells every agent how to work in this project
+    Init(Init),
     /// Look at the tools, or run one without a model
     #[command(subcommand)]
     Tool(Tool),
     /// Look at past sessions
     #[command(subcommand)]
     Session(Session),
+    /// Look at what was allowed for always, and take it back
+    #[command(subcommand)]
+    Permission(Permission),
+    /// The models that can be named with --model
+    Models(Models),
+    /// The agents that can be named with --agent
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Print what one of haft's mechanisms decides, and why
+    #[command(subcommand)]
+    Debug(Debug),
+    /// Print a script that completes haft's arguments in a shell
+    Completion(Completion),
+    /// Print the manual page
+    Man(Man),
 }
 
 /// `haft demo`
@@ -52,64 +83,85 @@ pub(crate) struct Demo {
     pub fast: bool,
 }
 
-/// `haft run`
+/// `haft permission`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Permission {
+    /// What was allowed for always in this project
+    List {
+        /// As one JSON array
+        #[arg(long)]
+        json: bool,
+        /// Those of all projects
+        #[arg(long)]
+        all: bool,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+    /// Ask again for what was allowed for always in this project
+    Revoke {
+        /// An id, as `list` shows it, or a permission such as `bash`
+        #[arg(required_unless_present = "all")]
+        permission: Option<String>,
+        /// The pattern, as `list` shows it; all of the permission if left out
+        pattern: Option<String>,
+        /// Everything that was allowed in this project
+        #[arg(long, conflicts_with = "permission")]
+        all: bool,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// `haft models`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-The prompt is the words given, then what comes on standard input, if anything does.
-
-Examples:
-  haft run \"why does the parser test fail?\"
-  git diff | haft run \"review this\" --model openai/gpt-5.1
-  haft run --continue \"now fix it\" --auto
-  haft run \"say hello\" --model script/hello.jsonl --format json
-
-Where a rule says `ask`, a person at the terminal is asked; without one it counts as no, unless --auto is given.
-A session goes on with the model it was run with, unless --model or HAFT_MODEL names one.
-Exit: 0 the turn ended (also when you refused a call), 1 it failed, 2 wrong usage, 130 it was stopped (Ctrl-C, TERM,
-a closed terminal).")]
-pub(crate) struct Run {
-    /// The prompt; several words are joined with blanks
-    #[arg(value_name = "MESSAGE")]
-    pub message: Vec<String>,
-
-    #[command(flatten)]
-    pub model: ModelArg,
-
-    /// Go on with this session
-    #[arg(long, short, value_name = "ID", conflicts_with = "continue")]
-    pub session: Option<String>,
-
-    /// Go on with the newest session of this folder
-    #[arg(long = "continue", short)]
-    pub r#continue: bool,
-
-    /// Show this text file to the model; may be given several times
-    #[arg(long, short, value_name = "FILE", action = clap::ArgAction::Append)]
-    pub file: Vec<PathBuf>,
-
-    /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Default)]
-    pub format: Format,
-
-    /// Say yes to everything that no rule denies
+pub(crate) struct Models {
+    /// Those of this vendor alone
+    pub vendor: Option<String>,
+    /// As one JSON array
     #[arg(long)]
-    pub auto: bool,
-
-    /// Work in this folder
+    pub json: bool,
+    /// Look at this folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+}
 
-    /// The title of a new session; the beginning of the prompt if left out
-    #[arg(long, value_name = "TITLE")]
-    pub title: Option<String>,
+/// `haft agent`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agent {
+    /// The agents there are in this folder
+    List {
+        /// As one JSON array
+        #[arg(long)]
+        json: bool,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
 
-    /// Print what the model thinks, too
-    #[arg(long)]
-    pub thinking: bool,
+/// `haft completion`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bash  haft completion bash > ~/.local/share/bash-completion/completions/haft
+  zsh   haft completion zsh > \"${fpath[1]}/_haft\"
+  fish  haft completion fish > ~/.config/fish/completions/haft.fish")]
+pub(crate) struct Completion {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
 
-    /// Record the model's answers into this file, to be played with --model replay/FILE
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
+/// `haft man`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  haft man | man -l -
+  haft man tool call > haft-tool-call.1")]
+pub(crate) struct Man {
+    /// The page of this command, such as `tool call`; the one of haft itself if left out
+    pub command: Vec<String>,
 }
 
 /// Which model.
@@ -118,106 +170,4 @@ pub(crate) struct ModelArg {
     /// Which model: VENDOR/MODEL as configured, script/FILE to play a written scenario, replay/FILE a recording
     #[arg(long, short, value_name = "VENDOR/MODEL", env = "HAFT_MODEL")]
     pub model: Option<String>,
-}
-
-/// What `run` prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people; the final answer on stdout, everything else on stderr where stdout is not a terminal
-    Default,
-    /// One JSON object a line for each finished part
-    Json,
-}
-
-/// `haft tool`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Tool {
-    /// The tools that the agent would be offered in this folder
-    List {
-        /// As one JSON array
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        model: ModelArg,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
-    /// A tool's description and the schema of its arguments
-    Show {
-        /// The tool
-        name: String,
-        /// As one JSON object
-        #[arg(long)]
-        json: bool,
-    },
-    /// Run one tool, through the same gate as an agent's calls
-    #[command(after_help = "\
-Examples:
-  haft tool call read '{\"filePath\": \"README.md\", \"limit\": 5}'
-  echo '{\"command\": \"make test\"}' | haft tool call bash - --auto
-  printf '%s\\n' '{\"tool\":\"read\",\"args\":{\"filePath\":\"a\"}}' | haft tool call --jsonl
-
-With --jsonl each line {\"tool\",\"args\"} of standard input is answered, in order, with a line
-{\"title\",\"output\",\"metadata\",\"attachments\",\"error\"}; `error` is null or {\"kind\",\"message\"}, the kinds being
-bad_input, denied, cancelled and failed. One process is one session.
-Exit: 0 done, 1 failed, 2 wrong usage or arguments, 3 denied, 130 stopped; with --jsonl 0 when every line was answered.")]
-    Call {
-        /// The tool
-        #[arg(required_unless_present = "jsonl")]
-        name: Option<String>,
-        /// Its arguments as JSON, or - to read them from standard input; none if left out
-        args: Option<String>,
-        /// Read calls from standard input, a line each
-        #[arg(long, conflicts_with_all = ["name", "args", "json"])]
-        jsonl: bool,
-        /// Print the whole result as one JSON object
-        #[arg(long)]
-        json: bool,
-        /// Say yes to everything that no rule denies
-        #[arg(long)]
-        auto: bool,
-        /// Work in this folder
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
-    /// The exact definitions a model would be sent, with their size
-    Definitions {
-        #[command(flatten)]
-        model: ModelArg,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
-}
-
-/// `haft session`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Session {
-    /// The sessions of this folder, newest first
-    List {
-        /// Those of all folders
-        #[arg(long)]
-        all: bool,
-        /// At most so many
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
-        max_count: usize,
-        /// As one JSON array
-        #[arg(long)]
-        json: bool,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
-    /// What was said and done in a session
-    Show {
-        /// The session; the newest of this folder if left out
-        id: Option<String>,
-        /// As one JSON object: {"info", "messages": [{"info", "parts"}]}
-        #[arg(long)]
-        json: bool,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
 }

@@ -67,7 +67,7 @@ pub(crate) async fn answer(ask: &Ask, gate: &Gate, stop: &CancellationToken) {
 
 /// Shows a question and reads a line that was typed after it was there to read. `None` where the terminal is gone or
 /// the person closed it.
-fn read_line(shown: &str) -> std::io::Result<Option<String>> {
+pub(crate) fn read_line(shown: &str) -> std::io::Result<Option<String>> {
     let keyboard = keyboard()?;
     // What was typed or pasted before cannot be meant for this question.
     tcflush(&keyboard, QueueSelector::IFlush)?;
@@ -131,7 +131,7 @@ fn question(ask: &Ask, paint: Paint) -> String {
 fn choices(ask: &Ask) -> String {
     let always = match ask.always.as_slice() {
         [] => String::new(),
-        always => format!("  [a] yes, and all like it in this run ({} {})", ask.permission, always.join(", ")),
+        always => format!("  [a] yes, and all like it in this project ({} {})", ask.permission, always.join(", ")),
     };
     format!("  [y] yes, once{}  [n] no, stop  or say what to do instead: ", spelled(&always))
 }

@@ -38,6 +38,17 @@ impl Folders {
         self.data.join("output")
     }
 
+    /// Where plans are kept that belong to no project.
+    pub(crate) fn plans(&self) -> PathBuf {
+        self.data.join("plans")
+    }
+
+    /// Where scratch files may be made. Not in the folder for temporary files of all users, where somebody else could
+    /// make it first.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.state.join("scratch")
+    }
+
     /// The database, or `None` where `HAFT_DB` (or `OPENCODE_DB`) says `:memory:`.
     pub(crate) fn database(&self) -> Option<PathBuf> {
         let named = ["HAFT_DB", "OPENCODE_DB"].iter().find_map(std::env::var_os);

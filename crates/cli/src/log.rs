@@ -1,13 +1,20 @@
 //! The log file: bounded, rotated at start, never in anybody's way.
 
+mod told;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+use self::told::Told;
+use crate::render;
 
 /// Size at which a new file is begun when the program starts, in bytes.
 const ROTATE_AT: u64 = 2 * 1024 * 1024;
@@ -16,19 +23,35 @@ const KEPT: usize = 3;
 /// Most bytes that one process writes.
 const MAX_WRITTEN: u64 = 8 * 1024 * 1024;
 
-/// Starts to log into `folder`. A log that cannot be written is no reason not to work.
-pub(crate) fn start(folder: &Path, print: bool) {
+/// Starts to log into `folder`, and to stderr as well if `print`. If `verbose`, stderr is told in a line what haft does as
+/// it does it. A log that cannot be written is no reason not to work.
+pub(crate) fn start(folder: &Path, print: bool, verbose: bool) {
     let level = std::env::var("HAFT_LOG").unwrap_or_else(|_| if print { "debug" } else { "info" }.to_owned());
     // What libraries tell is noise below a warning.
     let filter = EnvFilter::try_new(format!("warn,{}", own(&level))).unwrap_or_else(|_| EnvFilter::new("warn"));
     let file = Bounded { inner: Mutex::new(open(folder).map(|file| (file, 0))) };
-    let base = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(true);
-    let started = match print {
-        true => base.with_writer(file.and(io::stderr)).try_init(),
-        false => base.with_writer(file).try_init(),
+    let base = tracing_subscriber::fmt::layer().with_ansi(false).with_target(true);
+    let base = match print {
+        true => base.with_writer(file.and(|| Beside)).boxed(),
+        false => base.with_writer(file).boxed(),
     };
+    let told = verbose.then(|| Told.with_filter(EnvFilter::new("off,haft=info")));
     // Only a second start could fail, and then the first one goes on.
-    drop(started);
+    drop(tracing_subscriber::registry().with(base.with_filter(filter)).with(told).try_init());
+}
+
+/// Stderr, above what is drawn on the terminal.
+struct Beside;
+
+impl Write for Beside {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        render::print_beside(&render::clean(&String::from_utf8_lossy(bytes)));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A bare level means haft's own crates, whose targets all begin with the name.

@@ -1,5 +1,7 @@
 //! The binary: parses arguments, wires the crates together, shows what happens.
 
+mod agents;
+mod approvals;
 mod args;
 mod ask;
 mod commands;
@@ -7,6 +9,7 @@ mod folders;
 mod log;
 mod models;
 mod outputs;
+mod question;
 mod render;
 mod report;
 mod signals;
@@ -39,7 +42,7 @@ fn main() -> ExitCode {
         };
     };
     if let Ok(folders) = folders::Folders::find() {
-        log::start(&folders.state.join("log"), cli.print_logs);
+        log::start(&folders.state.join("log"), cli.print_logs, cli.verbose);
     }
     // Else every command could read our environment, and the keys in it, in /proc.
     #[cfg(target_os = "linux")]
@@ -54,6 +57,8 @@ fn main() -> ExitCode {
         runtime.shutdown_timeout(Duration::from_millis(100));
         result
     });
+    // Stopped twice, a run leaves its last frame behind.
+    render::leave();
     match result {
         Ok(exit) => exit.into(),
         // Who closes our output early has seen enough.
@@ -71,8 +76,15 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
     let _exceeded = tokio::signal::unix::signal(SignalKind::from_raw(SIGXFSZ));
     match command {
         Command::Demo(args) => commands::demo::run(args).await,
-        Command::Run(args) => commands::run::run(args).await,
+        Command::Run(args) => commands::run::run(*args).await,
+        Command::Init(args) => commands::run::run(args.into()).await,
         Command::Tool(args) => commands::tool::run(args).await,
         Command::Session(args) => commands::session::run(args).await,
+        Command::Permission(command) => commands::permission::run(command),
+        Command::Agent(command) => commands::agent::run(command),
+        Command::Models(args) => commands::models::run(args).await,
+        Command::Debug(command) => commands::debug::run(command).await,
+        Command::Completion(args) => commands::completion::run(args),
+        Command::Man(args) => commands::man::run(args),
     }
 }

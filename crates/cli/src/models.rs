@@ -1,37 +1,77 @@
 //! From a model's name to the way to it.
 
+mod found;
+mod pick;
+mod way;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use haft_config::{Config, ModelConfig, ProviderConfig};
+use haft_config::{Config, ModelConfig, Prices};
+use haft_llm::catalogue::Dialect;
 use haft_llm::dialect::chat::{Chat, ChatConfig};
-use haft_llm::{Provider, Recorder, Replay, Script, Secret};
+use haft_llm::dialect::messages::{Messages, MessagesConfig, MessagesKey};
+use haft_llm::{Provider, Recorder, Replay, Script};
 use haft_protocol::ModelRef;
 use haft_session::{Cost, Limits, Model};
 
+use crate::render;
 use crate::report::Usage;
+use way::{Key, Way, way};
 
 /// What `run` says when it has no model to ask.
 const NO_MODEL: &str = "\
-no model is configured yet. One of these will do:
+no model is configured yet, and no model server answers on this machine. One of these will do:
   1. see it work first, without a key:  haft demo
-  2. a key in the environment:          OPENAI_API_KEY=… haft run --model openai/MODEL \"…\"
-  3. any OpenAI-compatible server:      put it into opencode.json (README, \"A model of your own\")
-  4. a written scenario:                haft run --model script/FILE \"…\"";
+  2. a key in the environment:          ANTHROPIC_API_KEY=… haft run --model anthropic/MODEL \"…\"
+  3. a server on this machine:          start Ollama, LM Studio or llama.cpp, and run the same again
+  4. any OpenAI-compatible server:      put it into opencode.json (README, \"A model of your own\")
+  5. a written scenario:                haft run --model script/FILE \"…\"";
 
-/// Drivers that speak chat completions.
-const CHAT_DRIVERS: [&str; 2] = ["@ai-sdk/openai-compatible", "@ai-sdk/openai"];
+/// Finds the model called `named`, else the configured one, else one on this machine; the settings of its `variant`
+/// are laid over its own.
+///
+/// Servers on this machine are asked for their models only when nothing is named, nothing is configured, and no key is
+/// in the environment. No other host is asked for anything.
+///
+/// # Errors
+///
+/// When there is none, or it cannot be reached the way it is configured.
+pub(crate) async fn find(named: Option<&str>, variant: Option<&str>, config: &Config) -> Result<Model> {
+    let configured = pick::configured(config).is_some() || !config.providers.is_empty() || keyed(config).is_some();
+    if named.is_none() && !configured {
+        let servers = found::servers(None, config, &variable).await;
+        if let Some((found, told)) = found::first(&servers) {
+            render::complain(&told);
+            return open(Some(&found), variant, config);
+        }
+    }
+    open(named, variant, config)
+}
 
-/// Finds the model called `named`, else the configured one, else the only one there is.
+/// Finds the model called `named`, else the configured one. Asks nobody.
 ///
 /// # Errors
 ///
 /// When there is none, or it cannot be reached the way it is configured.
 pub(crate) fn choose(named: Option<&str>, config: &Config) -> Result<Model> {
-    let named = match named.or(config.model.as_deref()) {
+    open(named, None, config)
+}
+
+/// The models that the settings know, for sessions that change from one to another.
+pub(crate) struct Known(pub Config);
+
+impl haft_session::Models for Known {
+    fn find(&self, name: &str, variant: Option<&str>) -> Result<Model, String> {
+        open(Some(name), variant, &self.0).map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn open(named: Option<&str>, variant: Option<&str>, config: &Config) -> Result<Model> {
+    let named = match named {
         Some(named) => named.to_owned(),
-        None => only(config).ok_or_else(|| Usage(NO_MODEL.to_owned()))?,
+        None => pick::configured(config).ok_or_else(|| Usage(none(config)))?,
     };
     let (vendor, id) =
         named.split_once('/').filter(|(vendor, id)| !vendor.is_empty() && !id.is_empty()).ok_or_else(|| {
@@ -40,8 +80,68 @@ pub(crate) fn choose(named: Option<&str>, config: &Config) -> Result<Model> {
     match vendor {
         "script" => Ok(played(vendor, id, Arc::new(Script::open(Path::new(id))?))),
         "replay" => Ok(played(vendor, id, Arc::new(Replay::open(Path::new(id))?))),
-        _ => configured(vendor, id, config),
+        _ => connect(vendor, id, way(vendor, id, variant, config, &variable)?),
     }
+}
+
+/// A model that can be named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) vendor: String,
+    pub(crate) id: String,
+    /// Its name for people, if it has one.
+    pub(crate) name: Option<String>,
+    /// `configured`, or `found` on this machine.
+    pub(crate) source: &'static str,
+}
+
+/// The models that stand in the settings.
+pub(crate) fn configured(config: &Config) -> Vec<Listed> {
+    let offered = config.providers.iter().filter(|(vendor, _)| way::is_offered(vendor, config));
+    let models = offered.flat_map(|(vendor, provider)| {
+        let listed = provider.models.iter().filter(|(id, _)| way::is_listed(id, provider));
+        listed.map(move |(id, model)| Listed {
+            vendor: vendor.clone(),
+            id: id.clone(),
+            name: model.name.clone(),
+            source: "configured",
+        })
+    });
+    models.collect()
+}
+
+/// The models of the servers that answer on this machine, or of that of `vendor` alone.
+pub(crate) async fn found(vendor: Option<&str>, config: &Config) -> Vec<Listed> {
+    let servers = found::servers(vendor, config, &variable).await;
+    let models = servers.into_iter().flat_map(|server| {
+        let vendor = server.vendor;
+        server.models.into_iter().map(move |id| Listed { vendor: vendor.to_owned(), id, name: None, source: "found" })
+    });
+    models.collect()
+}
+
+/// A vendor whose key is in the environment, and the name of the variable.
+pub(crate) fn keyed(config: &Config) -> Option<(&'static str, &'static str)> {
+    pick::keyed(config, &variable)
+}
+
+/// What to do when there is no model to ask.
+fn none(config: &Config) -> String {
+    match (keyed(config), config.providers.keys().next()) {
+        (_, Some(vendor)) => format!(
+            "no model is named; name one with --model {vendor}/MODEL, or with \"model\": \"{vendor}/MODEL\" in opencode.json"
+        ),
+        (Some((vendor, key)), None) => format!(
+            "no model is configured yet; {key} is set, so name one with --model {vendor}/MODEL, \
+             or with \"model\": \"{vendor}/MODEL\" in opencode.json"
+        ),
+        (None, None) => NO_MODEL.to_owned(),
+    }
+}
+
+/// A variable of the environment that is set and not empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The same model, with all it says recorded into the new file at `path`.
@@ -67,16 +167,6 @@ pub(crate) fn drop_empty(path: &Path) {
     }
 }
 
-/// The only model that is configured, if it is the only one.
-fn only(config: &Config) -> Option<String> {
-    let mut all = config
-        .providers
-        .iter()
-        .flat_map(|(vendor, provider)| provider.models.keys().map(move |id| format!("{vendor}/{id}")));
-    let first = all.next()?;
-    all.next().is_none().then_some(first)
-}
-
 fn played(vendor: &str, id: &str, provider: Arc<dyn Provider>) -> Model {
     Model {
         reference: ModelRef { provider_id: vendor.to_owned(), model_id: id.to_owned() },
@@ -88,70 +178,32 @@ fn played(vendor: &str, id: &str, provider: Arc<dyn Provider>) -> Model {
     }
 }
 
-fn configured(vendor: &str, id: &str, config: &Config) -> Result<Model> {
-    let builtin = (vendor == "openai").then(openai);
-    let provider = match (config.providers.get(vendor), builtin) {
-        (Some(own), builtin) => complete(own.clone(), builtin.unwrap_or_default()),
-        (None, Some(builtin)) => builtin,
-        (None, None) => return Err(unknown_vendor(vendor, config).into()),
+fn connect(vendor: &str, id: &str, way: Way) -> Result<Model> {
+    let Way { dialect, base_url, key, headers, api_id, extra, thinking_field, quirks, model } = way;
+    let provider = vendor.to_owned();
+    let provider: Arc<dyn Provider> = match dialect {
+        Dialect::Chat => {
+            let key = key.map(|key| match key {
+                Key::Plain(key) | Key::Bearer(key) => key,
+            });
+            Arc::new(Chat::new(ChatConfig { provider, base_url, key, headers, thinking_field })?)
+        }
+        Dialect::Messages => {
+            let key = key.map(|key| match key {
+                Key::Plain(key) => MessagesKey::ApiKey(key),
+                Key::Bearer(token) => MessagesKey::Bearer(token),
+            });
+            Arc::new(Messages::new(MessagesConfig { provider, base_url, key, headers })?)
+        }
     };
-    let driver = provider.npm.as_deref().unwrap_or(CHAT_DRIVERS[0]);
-    if !CHAT_DRIVERS.contains(&driver) {
-        return Err(Usage(format!(
-            "the provider {vendor} wants the driver {driver}, whose dialect haft does not speak; it speaks that of {}",
-            CHAT_DRIVERS.join(" and ")
-        ))
-        .into());
-    }
-    let model = provider.models.get(id).cloned();
-    if model.is_none() && !provider.models.is_empty() {
-        let known: Vec<&str> = provider.models.keys().map(String::as_str).collect();
-        let known = known.join(", ");
-        return Err(Usage(format!("the provider {vendor} has no model {id:?} configured; it has {known}")).into());
-    }
-    let model = model.unwrap_or_default();
-    let base_url = provider.options.base_url.clone().or(provider.api.clone()).ok_or_else(|| {
-        Usage(format!("the provider {vendor} has no address; set provider.{vendor}.options.baseURL in opencode.json"))
-    })?;
-    let chat = Chat::new(ChatConfig {
-        provider: vendor.to_owned(),
-        base_url,
-        key: key(&provider).map(Secret::new),
-        headers: provider.options.headers.iter().chain(&model.headers).map(|(k, v)| (k.clone(), v.clone())).collect(),
-    })?;
     Ok(Model {
         reference: ModelRef { provider_id: vendor.to_owned(), model_id: id.to_owned() },
-        api_id: model.id.clone().unwrap_or_else(|| id.to_owned()),
-        provider: Arc::new(chat),
+        api_id,
+        provider: quirks.around(provider),
         limits: Limits { context: model.limit.context, output: model.limit.output },
         cost: prices(&model),
-        extra: model.options,
+        extra,
     })
-}
-
-/// The one vendor that is known without configuration. Naming it is the user's leave to ask it.
-fn openai() -> ProviderConfig {
-    let mut provider = ProviderConfig { env: vec!["OPENAI_API_KEY".to_owned()], ..ProviderConfig::default() };
-    let address = std::env::var("OPENAI_BASE_URL").ok().filter(|address| !address.is_empty());
-    provider.options.base_url = Some(address.unwrap_or_else(|| "https://api.openai.com/v1".to_owned()));
-    provider
-}
-
-/// `own` with what it leaves out.
-fn complete(mut own: ProviderConfig, rest: ProviderConfig) -> ProviderConfig {
-    if own.options.base_url.is_none() && own.api.is_none() {
-        own.options.base_url = rest.options.base_url;
-    }
-    if own.env.is_empty() {
-        own.env = rest.env;
-    }
-    own
-}
-
-fn key(provider: &ProviderConfig) -> Option<String> {
-    let written = provider.options.api_key.clone().filter(|key| !key.is_empty());
-    let found = || provider.env.iter().find_map(|name| std::env::var(name).ok().filter(|key| !key.is_empty()));
-    written.or_else(found)
 }
 
 fn prices(model: &ModelConfig) -> Option<Cost> {
@@ -160,14 +212,11 @@ fn prices(model: &ModelConfig) -> Option<Cost> {
         output: prices.output,
         cache_read: prices.cache_read,
         cache_write: prices.cache_write,
+        long: prices.context_over_200k.as_deref().map(long),
     })
 }
 
-fn unknown_vendor(vendor: &str, config: &Config) -> Usage {
-    let mut known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
-    known.extend(["openai", "script", "replay"]);
-    Usage(format!(
-        "there is no provider {vendor:?}; there are {}. Add it to opencode.json under `provider`",
-        known.join(", ")
-    ))
+fn long(prices: &Prices) -> haft_session::Prices {
+    let Prices { input, output, cache_read, cache_write, .. } = *prices;
+    haft_session::Prices { input, output, cache_read, cache_write }
 }

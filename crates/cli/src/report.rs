@@ -87,7 +87,10 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         return Some(after_model(error, id));
     }
     match error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>())? {
-        ConfigError::Syntax { .. } | ConfigError::Value { .. } | ConfigError::File { .. } => {
+        ConfigError::Syntax { .. }
+        | ConfigError::Value { .. }
+        | ConfigError::Header { .. }
+        | ConfigError::File { .. } => {
             Some("mend that, or set HAFT_DISABLE_PROJECT_CONFIG=1 to leave the project's files out".to_owned())
         }
         ConfigError::Unreadable { .. } => None,

@@ -2,19 +2,20 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::Result;
 use haft_permission::Gate;
-use haft_protocol::{Clock, Event, Session, SessionId};
-use haft_session::Setup;
+use haft_protocol::{Clock, Event, Message, Part, PartKind, Session, SessionId, User};
+use haft_session::{Questions, Setup};
 use haft_store::Journal;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Format;
-use crate::ask;
-use crate::render::{Json, Paint, Render, Text};
+use crate::render::{Console, Json, Paint, Render, Terminal, Text, can_draw};
+use crate::{ask, question};
 
 /// How a run is shown.
 pub(crate) struct Watch {
@@ -32,26 +33,29 @@ pub(crate) struct Screen {
     events: Receiver<Event>,
     journal: Journal,
     gate: Gate,
+    questions: Questions,
     clock: Clock,
-    agent: String,
-    model: String,
+    /// Where it works, if that has to be said.
+    place: String,
     /// When this run began, in Unix milliseconds: what is older was shown by others.
     began: u64,
+    /// Whether it was said who is asked.
+    headed: bool,
 }
 
 impl Watch {
     /// A screen that hears everything `setup`'s journal tells from now on.
     pub(crate) fn screen(self, setup: &Setup) -> Screen {
-        let model = &setup.model.reference;
         Screen {
             watch: self,
             events: setup.journal.subscribe(),
             journal: setup.journal.clone(),
             gate: setup.gate.clone(),
+            questions: setup.questions.clone(),
             clock: setup.clock.clone(),
-            agent: setup.agent.name.clone(),
-            model: format!("{}/{}{}", model.provider_id, model.model_id, elsewhere(&setup.place.directory)),
+            place: elsewhere(&setup.place.directory),
             began: setup.clock.now_ms(),
+            headed: false,
         }
     }
 }
@@ -80,11 +84,19 @@ impl Screen {
                 self.pump(&session, &mut json, &over, &stopped).await;
                 Ok(json.end()?)
             }
+            Format::Default if can_draw() => {
+                let mut shown = Terminal::new(Console::new(stdout()), self.watch.thinking, Paint::new(true));
+                if let Some(before) = &self.watch.before {
+                    shown.begin(before);
+                }
+                self.pump(&session, &mut shown, &over, &stopped).await;
+                shown.end(&session, self.watch.go_on);
+                Ok(())
+            }
             Format::Default => {
                 let terminal = stdout().is_terminal();
                 let paint = Paint::new(terminal || stderr().is_terminal());
                 let mut shown = Text::new(stdout(), stderr(), terminal, self.watch.thinking, paint);
-                shown.head(&self.agent, &self.model);
                 if let Some(before) = &self.watch.before {
                     shown.begin(before);
                 }
@@ -102,16 +114,42 @@ impl Screen {
         stopped: &CancellationToken,
     ) {
         loop {
+            let due = render.due();
             let event = tokio::select! {
                 biased;
                 event = self.events.recv() => event,
                 () = over.cancelled() => return,
+                () = at(due), if due.is_some() => {
+                    render.tick();
+                    continue;
+                }
             };
             match event {
                 Ok(event) if event.session_id() == session => {
+                    tell(&event);
+                    self.head(&event, render);
                     render.show(&event);
-                    if let Event::PermissionAsked(ask) = event {
-                        ask::answer(&ask, &self.gate, stopped).await;
+                    match event {
+                        Event::PermissionAsked(ask) => {
+                            render.step_aside();
+                            ask::answer(&ask, &self.gate, stopped).await;
+                        }
+                        Event::QuestionAsked(inquiry) => {
+                            render.step_aside();
+                            question::answer(&inquiry, &self.questions, stopped).await;
+                        }
+                        Event::SessionCreated { .. }
+                        | Event::SessionUpdated { .. }
+                        | Event::SessionStatus { .. }
+                        | Event::SessionError { .. }
+                        | Event::MessageUpdated { .. }
+                        | Event::PartUpdated { .. }
+                        | Event::PartDelta { .. }
+                        | Event::PartRemoved { .. }
+                        | Event::PermissionReplied { .. }
+                        | Event::QuestionReplied { .. }
+                        | Event::QuestionRejected { .. }
+                        | Event::TodoUpdated { .. } => {}
                     }
                 }
                 Ok(_) => {}
@@ -121,14 +159,29 @@ impl Screen {
         }
     }
 
+    /// Says who is asked, once the first prompt is there.
+    fn head(&mut self, event: &Event, render: &mut dyn Render) {
+        let Event::MessageUpdated { info, .. } = event else { return };
+        if let Message::User(User { agent, model, .. }) = &**info
+            && !std::mem::replace(&mut self.headed, true)
+        {
+            let model = format!("{}/{}", model.provider_id, model.model_id);
+            tracing::info!(agent, model, "asks");
+            render.head(agent, &format!("{model}{}", self.place));
+        }
+    }
+
     /// Shows what was missed while the screen was slower than the model: the store has it all.
-    async fn catch_up(&self, session: &SessionId, render: &mut dyn Render, stopped: &CancellationToken) {
+    async fn catch_up(&mut self, session: &SessionId, render: &mut dyn Render, stopped: &CancellationToken) {
         let stored = self.journal.history(session).await;
         let Ok(history) = stored else { return };
-        let new = history.messages().iter().filter(|turned| turned.info.created() >= self.began);
+        let began = self.began;
+        let new = history.messages().iter().filter(|turned| turned.info.created() >= began);
         for turned in new {
             let session_id = session.clone();
-            render.show_stored(&Event::MessageUpdated { session_id, info: Box::new(turned.info.clone()) });
+            let event = Event::MessageUpdated { session_id, info: Box::new(turned.info.clone()) };
+            self.head(&event, render);
+            render.show_stored(&event);
             for part in &turned.parts {
                 let (session_id, part) = (session.clone(), Box::new(part.clone()));
                 render.show_stored(&Event::PartUpdated { session_id, part, time: self.clock.now_ms() });
@@ -136,7 +189,27 @@ impl Screen {
         }
         // Questions are not stored; those that wait were asked before.
         for ask in self.gate.waiting().iter().filter(|ask| ask.session_id == *session) {
+            render.step_aside();
             ask::answer(ask, &self.gate, stopped).await;
         }
+        for inquiry in self.questions.waiting().iter().filter(|inquiry| inquiry.session_id == *session) {
+            render.step_aside();
+            question::answer(inquiry, &self.questions, stopped).await;
+        }
+    }
+}
+
+/// Completes at `due`, which is a time when this is awaited.
+async fn at(due: Option<Instant>) {
+    tokio::time::sleep_until(due.unwrap_or_else(Instant::now).into()).await;
+}
+
+/// Puts what a step used into the log.
+fn tell(event: &Event) {
+    let Event::PartUpdated { part, .. } = event else { return };
+    if let Part { kind: PartKind::StepFinish { reason, cost, tokens }, .. } = &**part {
+        let (input, output) = (tokens.input, tokens.output + tokens.reasoning);
+        let (cached, written) = (tokens.cache.read, tokens.cache.write);
+        tracing::info!(reason, input, cached, written, output, cost, "step ended");
     }
 }

@@ -1,20 +1,27 @@
 //! Puts the parts together: the only place that knows them all.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use haft_config::{Config, Sources};
+use haft_config::{CommandConfig, Config, Instruction, Sources};
+use haft_llm::catalogue::VENDORS;
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event};
-use haft_session::{Agent, Model, Setup, Workbench};
+use haft_session::{
+    Agent, Agents, Command, InstructionFiles, Model, Named, Options, Questions, Setup, TurnLimits, Workbench,
+};
 use haft_store::Journal;
-use haft_tool::Registry;
+use haft_tool::image::ImageLimits;
+use haft_tool::{Registry, Switches};
 use haft_toolbox::World;
 use tokio::sync::mpsc;
 
+use crate::approvals::{Approvals, Home, Keeping};
 use crate::folders::{self, Folders};
 use crate::render;
+use crate::{agents, models};
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
@@ -33,6 +40,22 @@ pub(crate) fn place(dir: Option<&Path>) -> Result<Place> {
         .with_context(|| format!("cannot work in {}; name a folder that is there with --dir", here.display()))
 }
 
+/// Where the settings that hold in `place` are looked for.
+pub(crate) fn sources(folders: &Folders, place: &Place) -> Sources {
+    Sources {
+        home: folders.home.clone(),
+        config_home: folders.config_home.clone(),
+        directory: place.directory.clone(),
+        worktree: place.worktree.clone(),
+        // What is no text cannot stand in a setting.
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+        managed: Sources::MANAGED.map(PathBuf::from).to_vec(),
+        organisation: Vec::new(),
+    }
+}
+
 impl Ground {
     /// Looks at `dir`, or at the current folder, and reads the settings that hold there.
     pub(crate) fn at(dir: Option<&Path>) -> Result<Self> {
@@ -41,16 +64,7 @@ impl Ground {
 
     /// Reads the settings that hold in `place`.
     pub(crate) fn of(folders: Folders, place: Place) -> Result<Self> {
-        let sources = Sources {
-            home: folders.home.clone(),
-            config_home: folders.config_home.clone(),
-            directory: place.directory.clone(),
-            worktree: place.worktree.clone(),
-            // What is no text cannot stand in a setting.
-            environment: std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .collect(),
-        };
+        let sources = sources(&folders, &place);
         let config = haft_config::load(&sources)?;
         for warning in &config.warnings {
             render::complain(&format!("warning: {warning}"));
@@ -61,41 +75,130 @@ impl Ground {
 
     /// The tools there are in this folder.
     pub(crate) fn registry(&self) -> Registry {
+        let config = &self.config;
         let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
-        let processes = Processes::with_users_shell(self.config.secrets.clone());
-        haft_toolbox::builtin(&World { files, processes })
+        let processes = Processes::with_users_shell(secrets(config));
+        let images = ImageLimits {
+            auto_resize: config.images.auto_resize,
+            max_width: config.images.max_width,
+            max_height: config.images.max_height,
+            max_base64_bytes: config.images.max_base64_bytes,
+        };
+        let mut options = haft_toolbox::Options { images, ..haft_toolbox::Options::default() };
+        options.instructions.retain(|name| !(config.flags.no_claude_prompt && name == "CLAUDE.md"));
+        if config.flags.no_project_config {
+            options.instructions.clear();
+        }
+        let switches = Switches(config.tools.iter().map(|(name, on)| (name.clone(), *on)).collect());
+        haft_toolbox::builtin_with(&World { files, processes }, &options).switched(&switches)
     }
 
-    /// All rules, weakest first: the defaults, the agent's, the user's own.
-    pub(crate) fn rules(&self, agent: &Agent) -> Vec<Rule> {
-        let mut rules = haft_session::defaults(&self.folders.outputs());
-        rules.extend(agent.rules.iter().cloned());
-        rules.extend(self.config.rules.iter().cloned());
-        rules
+    /// The agent called `name`, or the one that answers where none is named, with all its rules.
+    pub(crate) fn agent(&self, name: Option<&str>) -> Result<Agent> {
+        Ok(agents::choose(&agents::all(self)?, name))
     }
 
-    /// Everything a session needs. `extra` rules are laid over all others.
-    pub(crate) fn setup(&self, journal: Journal, model: Model, answerer: Answerer, extra: &[Rule]) -> Result<Setup> {
-        let (clock, outputs, agent) = (clock()?, self.outputs()?, haft_session::build());
-        let mut rules = self.rules(&agent);
-        rules.extend_from_slice(extra);
+    /// The commands that settings and Markdown files define.
+    pub(crate) fn commands(&self) -> Vec<Command> {
+        let command = |command: &CommandConfig| Command {
+            name: command.name.clone(),
+            template: command.template.clone(),
+            description: command.description.clone(),
+            agent: command.agent.clone(),
+            model: command.model.clone(),
+            variant: command.variant.clone(),
+            subtask: command.subtask,
+        };
+        self.config.commands.iter().map(command).collect()
+    }
+
+    /// Where instructions for the agent are looked for.
+    fn instructions(&self) -> InstructionFiles {
+        let (folders, config, root) = (&self.folders, &self.config, self.place.root());
+        let own = |program: &str| folders.config_home.join(program).join("AGENTS.md");
+        let mut global = vec![own("haft"), own("opencode")];
+        if !config.flags.no_claude_prompt {
+            global.push(folders.home.join(".claude/CLAUDE.md"));
+        }
+        let named = config.instructions.iter().map(|named| Named {
+            pattern: named.pattern.clone(),
+            by_user: !Path::new(&named.origin).starts_with(root),
+        });
+        InstructionFiles {
+            global,
+            named: named.collect(),
+            without_project: config.flags.no_project_config,
+            home: Some(folders.home.clone()),
+        }
+    }
+
+    /// What the settings say about sessions.
+    fn options(&self) -> Options {
+        let config = &self.config;
+        for named in config.instructions.iter().filter(|named| named.pattern.contains("://")) {
+            let Instruction { pattern, origin } = named;
+            render::complain(&format!("warning: {origin}: {pattern} is not fetched; name a file instead"));
+        }
+        Options {
+            models: Some(Arc::new(models::Known(config.clone()))),
+            commands: self.commands(),
+            instructions: self.instructions(),
+            limits: TurnLimits {
+                // More than that many steps is no limit.
+                steps: config.limits.steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)),
+                cost: config.limits.cost,
+            },
+            go_on_when_refused: config.experimental.continue_loop_on_deny,
+            retries: std::env::var("HAFT_RETRIES").ok().and_then(|count| count.parse().ok()),
+            home: Some(self.folders.home.clone()),
+        }
+    }
+
+    /// A gate that remembers what is allowed for always in this project, also after the program has ended.
+    fn gate(&self, clock: &Clock, answerer: Answerer, announce: impl Fn(Event) + Send + Sync + 'static) -> Gate {
+        let gate = Gate::new(clock.clone(), answerer, announce);
+        match Home::of(&self.place) {
+            Some(home) => {
+                let approvals = Approvals::in_folder(&self.folders.data);
+                gate.kept_by(Arc::new(Keeping::new(approvals, home, clock.clone())))
+            }
+            None => gate,
+        }
+    }
+
+    /// Everything a session needs. `extra` rules are laid over those of all `agents`.
+    pub(crate) fn setup(
+        &self,
+        journal: Journal,
+        model: Model,
+        answerer: Answerer,
+        extra: &[Rule],
+        agents: Agents,
+    ) -> Result<Setup> {
+        let (clock, outputs) = (clock()?, self.outputs()?);
+        let (rules, options) = (extra.to_vec(), self.options());
         let teller = journal.clone();
-        let gate = Gate::new(clock.clone(), answerer, move |event| teller.announce(event));
+        let gate = self.gate(&clock, answerer, move |event| teller.announce(event));
         let (registry, place) = (self.registry(), self.place.clone());
-        Ok(Setup { journal, clock, gate, registry, rules, agent, place, outputs, model })
+        let (teller, attended) = (journal.clone(), answerer == Answerer::Person);
+        let questions = Questions::new(clock.clone(), attended, move |event| teller.announce(event));
+        Ok(Setup { journal, clock, gate, questions, registry, agents, rules, place, outputs, model, options })
     }
 
     /// The tools without a model, behind the same rules. The receiver gets the questions that `answerer` is to answer.
-    pub(crate) fn workbench(&self, answerer: Answerer) -> Result<(Workbench, Gate, mpsc::UnboundedReceiver<Event>)> {
+    pub(crate) fn workbench(&self, answerer: Answerer, agent: Option<&str>) -> Result<Bench> {
         let (clock, outputs) = (clock()?, self.outputs()?);
         // Bounded by the gate, which holds no more than so many questions.
         let (teller, asked) = mpsc::unbounded_channel();
-        let gate = Gate::new(clock.clone(), answerer, move |event| {
-            // Without a listener nobody answers, and the call is stopped with the program.
-            let _ = teller.send(event);
-        });
-        let rules = self.rules(&haft_session::build());
-        Ok((Workbench::new(self.registry(), gate.clone(), rules, clock, outputs), gate, asked))
+        // Without a listener nobody answers, and the call is stopped with the program.
+        let tell = move |teller: &mpsc::UnboundedSender<Event>, event| drop(teller.send(event));
+        let also = teller.clone();
+        let gate = self.gate(&clock, answerer, move |event| tell(&teller, event));
+        let attended = answerer == Answerer::Person;
+        let questions = Questions::new(clock.clone(), attended, move |event| tell(&also, event));
+        let rules = self.agent(agent)?.rules;
+        let bench = Workbench::new(self.registry(), gate.clone(), questions.clone(), rules, clock, outputs);
+        Ok(Bench { bench, gate, questions, asked })
     }
 
     /// The folder of kept outputs, made if needed and cleared of what is too old.
@@ -105,6 +208,21 @@ impl Ground {
         crate::outputs::sweep(&outputs);
         Ok(outputs)
     }
+}
+
+/// Tools without a model, and who is asked about their calls.
+pub(crate) struct Bench {
+    pub bench: Workbench,
+    pub gate: Gate,
+    pub questions: Questions,
+    /// What `gate` and `questions` ask.
+    pub asked: mpsc::UnboundedReceiver<Event>,
+}
+
+/// Names of the variables that hold keys, and that no command needs to see.
+fn secrets(config: &Config) -> Vec<String> {
+    let known = VENDORS.iter().flat_map(|vendor| vendor.keys).copied().chain(["ANTHROPIC_AUTH_TOKEN"]);
+    config.secrets.iter().cloned().chain(known.map(str::to_owned)).collect()
 }
 
 /// The journal of this user.

@@ -1,6 +1,31 @@
 //! How reading the configuration fails.
 
+use std::fmt;
 use std::path::PathBuf;
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Counted from 1.
+    pub line: usize,
+    /// In characters, counted from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// The place of the byte `at` in `text`.
+    pub(crate) fn of(text: &str, at: usize) -> Self {
+        let before = text.get(..at).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
 
 /// Why the configuration cannot be used. Each names the file and what to change in it.
 #[derive(Debug, thiserror::Error)]
@@ -14,32 +39,46 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// A file is no JSON with comments.
-    #[error("{origin}, line {line}, column {column}: {message}")]
+    #[error("{origin}, {place}: {message}; {hint}")]
     Syntax {
         /// The file, or the variable.
         origin: String,
-        /// Counted from 1.
-        line: usize,
-        /// Counted from 1.
-        column: usize,
+        /// Where it stops making sense.
+        place: Place,
         /// What is wrong.
         message: String,
+        /// What to do about it.
+        hint: &'static str,
     },
     /// A value is of the wrong kind.
-    #[error("{origin}: {key} {message}")]
+    #[error("{origin}{}: {key} {message}", at(place.as_ref()))]
     Value {
         /// The file that set it.
         origin: String,
+        /// Where in it, if that is known.
+        place: Option<Place>,
         /// The key, with dots.
         key: String,
         /// What is wrong.
         message: String,
     },
+    /// The header of a Markdown file is no map in YAML.
+    #[error("{origin}{}: the header between the two lines --- {message}", at(place.as_ref()))]
+    Header {
+        /// The file.
+        origin: String,
+        /// Where in it, if that is known.
+        place: Option<Place>,
+        /// What is wrong, and what to do about it.
+        message: String,
+    },
     /// A `{file:…}` names nothing readable.
-    #[error("{origin}: {{file:{named}}} stands for {path}, which cannot be read: {source}")]
+    #[error("{origin}, {place}: {{file:{named}}} stands for {path}, which cannot be read: {source}")]
     File {
         /// The file that names it.
         origin: String,
+        /// Where in it.
+        place: Place,
         /// As it is named.
         named: String,
         /// The file.
@@ -47,4 +86,22 @@ pub enum ConfigError {
         /// Why not.
         source: std::io::Error,
     },
+}
+
+fn at(place: Option<&Place>) -> String {
+    place.map(|place| format!(", {place}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_and_in_characters() {
+        let check = |text: &str, at: usize, want: &str| assert_eq!(Place::of(text, at).to_string(), want);
+        check("", 0, "line 1, column 1");
+        check("ab\ncd", 4, "line 2, column 2");
+        check("é=1\n", 3, "line 1, column 3");
+        check("ab", 99, "line 1, column 3");
+    }
 }

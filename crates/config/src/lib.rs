@@ -1,21 +1,52 @@
 //! Files, environment and flags in; one checked [`Config`] out.
 //!
 //! At each place where OpenCode looks for `opencode.json(c)` that file is read first, and `haft.json(c)` of the same
-//! place is laid over it. Objects merge key by key, everything else replaces; `{env:NAME}` and `{file:path}` stand
-//! for what they name and can never break the JSON around them.
+//! place is laid over it. Objects meet key by key, `instructions` and `plugin` join, everything else replaces;
+//! `{env:NAME}` and `{file:path}` stand for what they name and can never break the JSON around them.
 //!
-//! **Never here:** writing. No file of the user's is ever changed, and nothing here is global: `cli` hands each crate
-//! the values it needs.
+//! The way of a setting: [`Sources`] names the places; `document` reads a text into a tree that knows its lines;
+//! `schema` holds it against the data in `keys`; `merge` lays the layers over each other and remembers where each
+//! value came from; `finish` translates older spellings; `resolved` gives it types.
+//!
+//! **Never here:** writing. No file of the user's is ever changed, nothing is fetched, and nothing here is global:
+//! `cli` hands each crate the values it needs.
 
+mod agent;
+mod command;
+mod document;
 mod error;
+mod file;
+mod finish;
+mod flags;
+mod front;
+mod json_schema;
 mod keys;
-mod layers;
+mod load;
+mod markdown;
+mod merge;
+mod node;
+mod normal;
 mod permission;
 mod provider;
 mod resolved;
+mod scan;
+mod schema;
+mod secret;
+mod shown;
+mod skills;
+mod sources;
 mod substitute;
+mod units;
 
-pub use error::ConfigError;
-pub use layers::{Source, Sources};
-pub use provider::{Limit, ModelConfig, Options, Prices, ProviderConfig};
-pub use resolved::{Config, load};
+pub use agent::{AgentConfig, Mode, agent};
+pub use command::CommandConfig;
+pub use error::{ConfigError, Place};
+pub use flags::Flags;
+pub use front::{FrontMatter, front_matter};
+pub use json_schema::schema;
+pub use permission::rules_from;
+pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};
+pub use resolved::{Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Share, Snapshot, ToolOutput, load};
+pub use shown::{Secrets, Shown, show};
+pub use skills::{Skill, skills};
+pub use sources::Sources;

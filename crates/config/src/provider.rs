@@ -21,6 +21,10 @@ pub struct ProviderConfig {
     pub options: Options,
     /// Its models by the name used here.
     pub models: BTreeMap<String, ModelConfig>,
+    /// The only models of a known vendor that are offered; all of them where nothing is said.
+    pub whitelist: Option<Vec<String>>,
+    /// Models of a known vendor that are not offered.
+    pub blacklist: Vec<String>,
 }
 
 /// How to reach a vendor.
@@ -63,6 +67,44 @@ pub struct ModelConfig {
     pub options: Map<String, Value>,
     /// Further headers of each request.
     pub headers: BTreeMap<String, String>,
+    /// Whether it reads files; not known where nothing is said, as with the next three.
+    pub attachment: Option<bool>,
+    /// Whether it thinks.
+    pub reasoning: Option<bool>,
+    /// Whether it takes a temperature.
+    pub temperature: Option<bool>,
+    /// Whether it calls tools.
+    pub tool_call: Option<bool>,
+    /// Where its thinking stands between its calls: `true`, a field's name, or `{"field": name}`.
+    pub interleaved: Option<Value>,
+    /// What it reads and writes.
+    pub modalities: Option<Modalities>,
+    /// `alpha`, `beta`, `deprecated` or `active`.
+    pub status: Option<String>,
+    /// The driver and the address of this model alone.
+    pub provider: Option<ModelProvider>,
+    /// Named sets of further fields; one with `disabled: true` is taken away.
+    pub variants: BTreeMap<String, Map<String, Value>>,
+}
+
+/// What a model reads and writes: `text`, `audio`, `image`, `video`, `pdf`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Modalities {
+    /// Reads.
+    pub input: Vec<String>,
+    /// Writes.
+    pub output: Vec<String>,
+}
+
+/// The way to one model of a vendor, where it is not that of the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ModelProvider {
+    /// The driver.
+    pub npm: Option<String>,
+    /// The address.
+    pub api: Option<String>,
 }
 
 /// What a model can take, in tokens. Zero: not known.
@@ -71,6 +113,8 @@ pub struct ModelConfig {
 pub struct Limit {
     /// Everything together.
     pub context: u64,
+    /// What it may read, where that is less than everything.
+    pub input: Option<u64>,
     /// What it may write.
     pub output: u64,
 }
@@ -87,4 +131,6 @@ pub struct Prices {
     pub cache_read: f64,
     /// Written to the vendor's cache.
     pub cache_write: f64,
+    /// What it costs where a request has more than 200,000 tokens.
+    pub context_over_200k: Option<Box<Prices>>,
 }

@@ -1,32 +1,216 @@
 //! Settings as the program uses them.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use haft_permission::Rule;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::agent::{self, AgentConfig};
+use crate::command::CommandConfig;
 use crate::error::ConfigError;
-use crate::keys;
-use crate::layers::{Source, Sources, lay};
+use crate::finish::{finish, origin};
+use crate::flags::Flags;
+use crate::load::{self, Loaded, Variables};
+use crate::merge::{Merged, lay_plain};
 use crate::permission;
 use crate::provider::ProviderConfig;
+use crate::sources::Sources;
+use crate::units;
 
 /// The settings, complete and checked.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Config {
     /// The model to use, as `vendor/model`.
     pub model: Option<String>,
+    /// The model for titles and the like, as `vendor/model`.
+    pub small_model: Option<String>,
+    /// The agent that answers when nobody is named.
+    pub default_agent: Option<String>,
     /// Vendors by name.
     pub providers: BTreeMap<String, ProviderConfig>,
-    /// The user's own rules, in their order.
+    /// Vendors that are not offered.
+    pub disabled_providers: Vec<String>,
+    /// The only vendors that are offered; all of them where nothing is said.
+    pub enabled_providers: Option<Vec<String>>,
+    /// Agents, and changes to built-in ones, in the order in which they were first named.
+    pub agents: Vec<AgentConfig>,
+    /// Slash commands, in the order in which they were first named.
+    pub commands: Vec<CommandConfig>,
+    /// Further instructions.
+    pub instructions: Vec<Instruction>,
+    /// The user's own rules, in their order; those that `tools` stands for come first.
     pub rules: Vec<Rule>,
+    /// Tools switched on and off by name.
+    pub tools: BTreeMap<String, bool>,
+    /// How much of a tool's output the model is shown.
+    pub tool_output: ToolOutput,
+    /// What images may be.
+    pub images: ImageLimits,
+    /// The shell of commands and terminals: a path or a name.
+    pub shell: Option<String>,
+    /// Whether and how long what was there before a change is kept.
+    pub snapshot: Snapshot,
+    /// How a long session is made shorter.
+    pub compaction: Compaction,
+    /// What may change.
+    pub experimental: Experimental,
+    /// Most that one session may use.
+    pub limits: Limits,
+    /// How deep sub-agents may call sub-agents.
+    pub subagent_depth: Option<u64>,
+    /// What the user is called.
+    pub username: Option<String>,
+    /// Whether sessions are shared.
+    pub share: Share,
+    /// `DEBUG`, `INFO`, `WARN` or `ERROR`.
+    pub log_level: Option<String>,
+    /// Most tokens of tool definitions in a request.
+    pub tools_budget: Option<u64>,
+    /// Folders that hold skills, beside the usual ones; relative to the working folder.
+    pub skill_paths: Vec<String>,
+    /// Switches that only the environment has.
+    pub flags: Flags,
+    /// The folders that may hold agents, commands, skills, plug-ins, tools and themes, weakest first.
+    pub directories: Vec<PathBuf>,
+    /// The settings of the terminal UI: `theme`, `keybinds` and those of `tui.json`, as an object.
+    pub screen: Value,
     /// Names of environment variables that hold keys, and that no command needs to see.
     pub secrets: Vec<String>,
-    /// What a person should know: keys nobody knows, and keys whose meaning is not honoured yet.
+    /// What a person should know: keys nobody knows, and keys whose meaning is not acted on yet.
     pub warnings: Vec<String>,
     /// The files and variables that were read, weakest first.
     pub origins: Vec<String>,
+    /// All settings together as one object, secrets included.
+    pub merged: Value,
+}
+
+impl fmt::Debug for Config {
+    /// Leaves out `merged` and what else may hold a key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("model", &self.model).field("origins", &self.origins).finish_non_exhaustive()
+    }
+}
+
+/// Files with further instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// A path, a pattern or an address, as it is written.
+    pub pattern: String,
+    /// The file that names it.
+    pub origin: String,
+}
+
+/// How much of a tool's output the model is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// At least 1.
+    pub max_lines: usize,
+    /// At least 1.
+    pub max_bytes: usize,
+}
+
+impl Default for ToolOutput {
+    fn default() -> Self {
+        Self { max_lines: 2_000, max_bytes: 50 * 1024 }
+    }
+}
+
+/// What images that go to a model may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageLimits {
+    /// Larger ones are made smaller.
+    pub auto_resize: bool,
+    /// In pixels; at least 1.
+    pub max_width: u32,
+    /// In pixels; at least 1.
+    pub max_height: u32,
+    /// As base64 text; at least 1.
+    pub max_base64_bytes: usize,
+}
+
+impl Default for ImageLimits {
+    fn default() -> Self {
+        Self { auto_resize: true, max_width: 2_000, max_height: 2_000, max_base64_bytes: 5 * 1024 * 1024 }
+    }
+}
+
+/// Whether and how long what was there before a change is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Whether at all.
+    pub enabled: bool,
+    /// Most bytes that are kept.
+    pub quota: Option<u64>,
+    /// How long.
+    pub retention: Option<Duration>,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self { enabled: true, quota: None, retention: None }
+    }
+}
+
+/// How a long session is made shorter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compaction {
+    /// By itself, when it no longer fits.
+    pub auto: bool,
+    /// Old tool outputs are left out first.
+    pub prune: bool,
+    /// How many of the last turns stay as they are.
+    pub tail_turns: Option<u64>,
+    /// How many of the last tokens stay as they are.
+    pub preserve_recent_tokens: Option<u64>,
+    /// How many tokens are kept free for the answer.
+    pub reserved: Option<u64>,
+}
+
+impl Default for Compaction {
+    fn default() -> Self {
+        Self { auto: true, prune: true, tail_turns: None, preserve_recent_tokens: None, reserved: None }
+    }
+}
+
+/// What may change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Experimental {
+    /// The batch tool is offered.
+    pub batch_tool: bool,
+    /// Tools that sub-agents are not given.
+    pub primary_tools: Vec<String>,
+    /// A refused call does not end the turn.
+    pub continue_loop_on_deny: bool,
+    /// Long pasted texts are shown whole.
+    pub disable_paste_summary: bool,
+    /// Spans are exported.
+    pub open_telemetry: bool,
+    /// How long a call of another server's tool may take.
+    pub mcp_timeout: Option<Duration>,
+}
+
+/// Most that one session may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// In dollars; not negative.
+    pub cost: Option<f64>,
+    /// Model steps; at least 1.
+    pub steps: Option<u64>,
+}
+
+/// Whether sessions are shared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Share {
+    /// When the user says so.
+    #[default]
+    Manual,
+    /// All of them.
+    Auto,
+    /// Never.
+    Disabled,
 }
 
 /// Reads every place settings come from and lays them over each other.
@@ -35,234 +219,200 @@ pub struct Config {
 ///
 /// When a file cannot be read, is no JSON with comments, or holds a value of the wrong kind.
 pub fn load(sources: &Sources) -> Result<Config, ConfigError> {
-    resolve(sources.layers()?, sources)
-}
-
-fn resolve(layers: Vec<Source>, sources: &Sources) -> Result<Config, ConfigError> {
-    let mut merged = Value::Object(Map::new());
-    for Source { origin, value, .. } in &layers {
-        if !value.is_object() {
-            return Err(ConfigError::Value {
-                origin: origin.clone(),
-                key: "the whole".to_owned(),
-                message: "must be an object in { }".to_owned(),
-            });
-        }
-        // Each file is checked by itself, so that a mistake is reported where it was made.
-        check(origin, value, sources)?;
-        let mut value = value.clone();
-        // "permission": "ask" and {"*": "ask"} are the same, and only the second can be merged.
-        if let Some(short) = value.get_mut("permission").filter(|short| short.is_string()) {
-            let action = short.take();
-            *short = Value::Object(Map::from_iter([("*".to_owned(), action)]));
-        }
-        lay(&mut merged, value);
-    }
-    let mut config = check("the configuration", &merged, sources)?;
-    for layer in layers {
-        config.warnings.extend(keys::warnings(&layer.origin, &layer.value));
-        config.origins.push(layer.origin);
-        config.secrets.extend(layer.secrets);
-    }
+    let mut loaded = load::load(sources, Variables::Filled)?;
+    let mut merged = loaded.merged();
+    let mut origins: Vec<String> = loaded.layers.iter().map(|layer| layer.origin.clone()).collect();
+    let read = origins.clone();
+    finish(&mut merged, sources, &mut origins);
+    let mut config = typed(&merged, &loaded, &origins, sources)?;
+    config.screen = screen(&merged.value, load::screen(sources, &mut loaded));
+    config.secrets = loaded.secrets;
+    config.secrets.extend(config.providers.values().flat_map(|provider| provider.env.iter().cloned()));
+    config.warnings = loaded.warnings;
+    config.origins = read;
+    config.merged = merged.value;
     Ok(config)
 }
 
-fn check(origin: &str, value: &Value, sources: &Sources) -> Result<Config, ConfigError> {
-    let wrong =
-        |key: &str, message: String| ConfigError::Value { origin: origin.to_owned(), key: key.to_owned(), message };
-    let model = typed::<String>(value, "model").map_err(|(key, message)| wrong(&key, message))?;
-    let mut providers = BTreeMap::new();
-    match value.get("provider") {
-        None => {}
-        Some(Value::Object(all)) => {
-            for name in all.keys() {
-                let provider = typed::<ProviderConfig>(&value["provider"], name);
-                let provider = provider.map_err(|(key, message)| wrong(&format!("provider.{key}"), message))?;
-                providers.insert(name.clone(), provider.unwrap_or_default());
-            }
+/// `theme`, `keybinds` and `tui` of the settings, with the UI's own file laid over them.
+fn screen(merged: &Value, own: Value) -> Value {
+    let mut screen = merged.get("tui").filter(|tui| tui.is_object()).cloned().unwrap_or_else(|| Map::new().into());
+    for key in ["theme", "keybinds"] {
+        if let Some(value) = merged.get(key) {
+            screen[key] = value.clone();
         }
-        Some(_) => return Err(wrong("provider", "must be an object of vendors by name".to_owned())),
     }
-    let rules = match value.get("permission") {
-        None => Vec::new(),
-        Some(value) => permission::rules(value, &sources.home).map_err(|(key, message)| wrong(&key, message))?,
-    };
-    Ok(Config { model, providers, rules, ..Config::default() })
+    lay_plain(&mut screen, own);
+    screen
 }
 
-/// The value of `key`, or the place in it that is wrong and how.
-fn typed<T: DeserializeOwned>(object: &Value, key: &str) -> Result<Option<T>, (String, String)> {
-    match object.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => serde_path_to_error::deserialize(value).map(Some).map_err(|error| {
-            let below = error.path().to_string();
-            let place = if below == "." { key.to_owned() } else { format!("{key}.{below}") };
+fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources) -> Result<Config, ConfigError> {
+    let at = View(&merged.value);
+    let set = |key: &str| merged.value.get(key).and_then(Value::as_object).into_iter().flatten();
+    let trace = |set: &str, name: &str| origin(origins, merged.trace.below(set).below(name).newest());
+    let mut providers = BTreeMap::new();
+    for (name, value) in set("provider") {
+        let provider: Result<ProviderConfig, _> = serde_path_to_error::deserialize(value);
+        let provider = provider.map_err(|error| ConfigError::Value {
+            origin: trace("provider", name),
+            place: None,
+            key: format!("provider.{name}.{}", error.path()),
             // What the reader says repeats the value that it found, which may be a key.
-            let told = error.into_inner().to_string();
-            let wanted = told.rsplit_once(", expected ").map_or("something else", |(_, wanted)| wanted);
-            let wanted = match wanted {
-                "u64" => "a whole number",
-                "f64" => "a number",
-                other => other,
-            };
-            (place, format!("must be {wanted}"))
-        }),
+            message: "is not what it should be".to_owned(),
+        })?;
+        providers.insert(name.clone(), provider);
+    }
+    let mut agents = Vec::new();
+    for (name, value) in set("agent") {
+        let entries: Vec<&Value> = ["agent", "mode"]
+            .iter()
+            .flat_map(|set| loaded.layers.iter().filter_map(move |layer| layer.value.get(set)?.get(name)))
+            .collect();
+        let origin = trace("agent", name);
+        let rules = agent::rules_of(&entries, &origin, &sources.home)?;
+        agents.push(AgentConfig::of(name, value, rules, origin));
+    }
+    let instructions = at.texts("instructions").unwrap_or_default().into_iter().enumerate();
+    let instructions = instructions
+        .map(|(index, pattern)| Instruction { pattern, origin: trace("instructions", &index.to_string()) });
+    let commands = set("command").map(|(name, value)| CommandConfig::of(name, value, trace("command", name)));
+    Ok(Config {
+        model: at.text("model"),
+        small_model: at.text("small_model"),
+        default_agent: at.text("default_agent"),
+        disabled_providers: at.texts("disabled_providers").unwrap_or_default(),
+        enabled_providers: at.texts("enabled_providers"),
+        commands: commands.collect(),
+        instructions: instructions.collect(),
+        rules: rules(loaded, sources)?,
+        tools: set("tools").filter_map(|(name, on)| Some((name.clone(), on.as_bool()?))).collect(),
+        tool_output: tool_output(at.below("tool_output")),
+        images: images(at.below("attachment").below("image")),
+        shell: at.text("shell"),
+        snapshot: snapshot(at.below("snapshot")),
+        compaction: compaction(at.below("compaction")),
+        experimental: experimental(at.below("experimental")),
+        limits: Limits { cost: at.below("limits").0["cost"].as_f64(), steps: at.below("limits").whole("steps") },
+        subagent_depth: at.whole("subagent_depth"),
+        username: at.text("username").or_else(|| os_user(sources)),
+        share: match at.text("share").as_deref() {
+            Some("auto") => Share::Auto,
+            Some("disabled") => Share::Disabled,
+            Some(_) | None => Share::Manual,
+        },
+        log_level: at.text("logLevel"),
+        tools_budget: at.whole("tools_budget"),
+        skill_paths: at.below("skills").texts("paths").unwrap_or_default(),
+        flags: Flags::of(sources),
+        directories: sources.directories(),
+        providers,
+        agents,
+        ..Config::default()
+    })
+}
+
+fn rules(loaded: &Loaded, sources: &Sources) -> Result<Vec<Rule>, ConfigError> {
+    let layer = |layer: &'_ load::Layer| -> (Option<Value>, Option<Value>) {
+        (layer.value.get("tools").cloned(), layer.value.get("permission").cloned())
+    };
+    let parts: Vec<_> = loaded.layers.iter().map(layer).collect();
+    let layers: Vec<permission::Layer<'_>> = parts
+        .iter()
+        .map(|(tools, rules)| permission::Layer { tools: tools.as_ref(), permission: rules.as_ref() })
+        .collect();
+    permission::rules(&layers, &sources.home).map_err(|(key, message)| ConfigError::Value {
+        origin: "all settings together".to_owned(),
+        place: None,
+        key,
+        message,
+    })
+}
+
+fn os_user(sources: &Sources) -> Option<String> {
+    ["USER", "LOGNAME"].iter().find_map(|name| sources.env(name)).map(str::to_owned)
+}
+
+fn tool_output(at: View<'_>) -> ToolOutput {
+    let usual = ToolOutput::default();
+    ToolOutput {
+        max_lines: at.size("max_lines").unwrap_or(usual.max_lines),
+        max_bytes: at.size("max_bytes").unwrap_or(usual.max_bytes),
+    }
+}
+
+fn images(at: View<'_>) -> ImageLimits {
+    let usual = ImageLimits::default();
+    let pixels = |key: &str| at.whole(key).map(|pixels| u32::try_from(pixels).unwrap_or(u32::MAX));
+    ImageLimits {
+        auto_resize: at.switch("auto_resize").unwrap_or(usual.auto_resize),
+        max_width: pixels("max_width").unwrap_or(usual.max_width),
+        max_height: pixels("max_height").unwrap_or(usual.max_height),
+        max_base64_bytes: at.size("max_base64_bytes").unwrap_or(usual.max_base64_bytes),
+    }
+}
+
+fn snapshot(at: View<'_>) -> Snapshot {
+    let (quota, retention) = (&at.0["quota"], &at.0["retention"]);
+    Snapshot {
+        enabled: at.0.as_bool().unwrap_or(true),
+        quota: quota.as_u64().or_else(|| units::bytes(quota.as_str()?)),
+        retention: retention.as_u64().map(units::days).or_else(|| units::span(retention.as_str()?)),
+    }
+}
+
+fn compaction(at: View<'_>) -> Compaction {
+    let usual = Compaction::default();
+    Compaction {
+        auto: at.switch("auto").unwrap_or(usual.auto),
+        prune: at.switch("prune").unwrap_or(usual.prune),
+        tail_turns: at.whole("tail_turns"),
+        preserve_recent_tokens: at.whole("preserve_recent_tokens"),
+        reserved: at.whole("reserved"),
+    }
+}
+
+fn experimental(at: View<'_>) -> Experimental {
+    let on = |key: &str| at.switch(key).unwrap_or_default();
+    Experimental {
+        batch_tool: on("batch_tool"),
+        primary_tools: at.texts("primary_tools").unwrap_or_default(),
+        continue_loop_on_deny: on("continue_loop_on_deny"),
+        disable_paste_summary: on("disable_paste_summary"),
+        open_telemetry: on("openTelemetry"),
+        mcp_timeout: at.whole("mcp_timeout").map(Duration::from_millis),
+    }
+}
+
+/// A checked value whose parts are of the right kind where they are there.
+#[derive(Clone, Copy)]
+struct View<'v>(&'v Value);
+
+impl<'v> View<'v> {
+    fn below(self, key: &str) -> View<'v> {
+        View(self.0.get(key).unwrap_or(&Value::Null))
+    }
+
+    fn text(self, key: &str) -> Option<String> {
+        self.0.get(key)?.as_str().map(str::to_owned)
+    }
+
+    fn texts(self, key: &str) -> Option<Vec<String>> {
+        let items = self.0.get(key)?.as_array()?;
+        Some(items.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
+    fn whole(self, key: &str) -> Option<u64> {
+        self.0.get(key)?.as_u64()
+    }
+
+    fn size(self, key: &str) -> Option<usize> {
+        self.whole(key).map(|size| usize::try_from(size).unwrap_or(usize::MAX))
+    }
+
+    fn switch(self, key: &str) -> Option<bool> {
+        self.0.get(key)?.as_bool()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::{Expect, expect};
-    use std::fs;
-    use std::path::Path;
-
-    struct Scene {
-        folder: tempfile::TempDir,
-        sources: Sources,
-    }
-
-    /// `files` below a folder with `home`, and `home/project/sub` in a work tree at `home/project`.
-    fn scene(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Scene {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap().join("home");
-        for (path, text) in files {
-            let path = home.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let sources = Sources {
-            config_home: home.join(".config"),
-            directory: home.join("project/sub"),
-            worktree: Some(home.join("project")),
-            environment: environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
-            home,
-        };
-        Scene { folder, sources }
-    }
-
-    impl Scene {
-        fn load(&self) -> Result<Config, String> {
-            load(&self.sources).map_err(|error| {
-                let home = self.sources.home.display().to_string();
-                error.to_string().replace(&home, "~")
-            })
-        }
-    }
-
-    #[track_caller]
-    fn model(files: &[(&str, &str)], environment: &[(&str, &str)], want: &str) {
-        let scene = scene(files, environment);
-        assert_eq!(scene.load().unwrap().model.as_deref(), Some(want));
-        assert!(scene.folder.path().exists());
-    }
-
-    #[test]
-    fn nearer_and_own_files_win() {
-        let global = (".config/opencode/opencode.json", r#"{"model": "a/global"}"#);
-        let top = ("project/opencode.json", r#"{"model": "a/top"}"#);
-        let sub = ("project/sub/opencode.jsonc", "{\"model\": \"a/sub\", // nearest\n}");
-        let own = ("project/haft.json", r#"{"model": "a/own"}"#);
-        let dot = ("project/.opencode/opencode.json", r#"{"model": "a/dot"}"#);
-        let home = (".opencode/opencode.json", r#"{"model": "a/home"}"#);
-        let outside = ("opencode.json", r#"{"model": "a/outside"}"#);
-        model(&[global], &[], "a/global");
-        model(&[global, top], &[], "a/top");
-        model(&[global, top, own], &[], "a/own");
-        model(&[global, top, sub, own], &[], "a/sub");
-        model(&[top, sub, dot], &[], "a/dot");
-        model(&[top, home], &[], "a/top");
-        model(&[global, outside], &[], "a/global");
-        model(&[top], &[("OPENCODE_CONFIG_CONTENT", r#"{"model": "a/inline"}"#)], "a/inline");
-        model(&[global, top], &[("HAFT_DISABLE_PROJECT_CONFIG", "1")], "a/global");
-    }
-
-    #[test]
-    fn what_stands_for_something_cannot_break_the_json() {
-        let config =
-            r#"{"provider": {"x": {"options": {"apiKey": "{env:KEY}", "baseURL": "{file:url.txt}{env:NONE}"}}}}"#;
-        let scene = scene(
-            &[("project/sub/opencode.json", config), ("project/sub/url.txt", "http://h/\"},{\n")],
-            &[("KEY", "a\"b\\c\nd")],
-        );
-        let config = scene.load().unwrap();
-        assert_eq!(config.secrets, ["KEY"], "an address is no secret, a key is");
-        let options = &config.providers["x"].options;
-        assert_eq!(options.api_key.as_deref(), Some("a\"b\\c\nd"));
-        assert_eq!(options.base_url.as_deref(), Some("http://h/\"},{"));
-        assert!(!format!("{options:?}").contains("a\\\"b"), "a key must not be shown");
-    }
-
-    #[test]
-    fn rules_of_all_files_keep_the_place_their_key_first_had() {
-        let scene = scene(
-            &[
-                (".config/opencode/opencode.json", r#"{"permission": "ask"}"#),
-                ("project/opencode.json", r#"{"permission": {"bash": {"ls *": "allow"}, "*": "deny"}}"#),
-            ],
-            &[("OPENCODE_PERMISSION", r#"{"bash": {"rm *": "deny"}}"#)],
-        );
-        let rules: Vec<String> = scene.load().unwrap().rules.iter().map(Rule::to_string).collect();
-        assert_eq!(rules, ["* \"*\": deny", "bash \"ls *\": allow", "bash \"rm *\": deny"]);
-    }
-
-    #[track_caller]
-    fn fails(files: &[(&str, &str)], environment: &[(&str, &str)], want: Expect) {
-        want.assert_eq(&scene(files, environment).load().unwrap_err());
-    }
-
-    #[test]
-    fn a_mistake_is_reported_where_it_was_made() {
-        fails(
-            &[("project/opencode.json", "{\n  \"model\": \"a/b\"\n  \"x\": 1 }")],
-            &[],
-            expect!["~/project/opencode.json, line 2, column 17: Expected comma"],
-        );
-        fails(
-            &[("project/opencode.json", "{\"model\": 5}")],
-            &[],
-            expect!["~/project/opencode.json: model must be a string"],
-        );
-        fails(
-            &[("project/opencode.json", "[1]")],
-            &[],
-            expect!["~/project/opencode.json: the whole must be an object in { }"],
-        );
-        fails(
-            &[("project/opencode.json", r#"{"permission": {"bash": "yes"}}"#)],
-            &[],
-            expect![[r#"~/project/opencode.json: permission.bash must be "allow", "ask" or "deny", not "yes""#]],
-        );
-        fails(
-            &[("project/opencode.json", r#"{"provider": {"x": {"models": {"m": {"limit": {"output": "many"}}}}}}"#)],
-            &[],
-            expect!["~/project/opencode.json: provider.x.models.m.limit.output must be a whole number"],
-        );
-        fails(
-            &[("project/opencode.json", r#"{"model": "{file:none.txt}"}"#)],
-            &[],
-            expect![
-                "~/project/opencode.json: {file:none.txt} stands for ~/project/none.txt, which cannot be read: No such file or directory (os error 2)"
-            ],
-        );
-        fails(
-            &[],
-            &[("HAFT_CONFIG", "none.json")],
-            expect!["cannot read ~/project/sub/none.json (named by HAFT_CONFIG): entity not found"],
-        );
-        fails(
-            &[],
-            &[("OPENCODE_PERMISSION", "{")],
-            expect!["OPENCODE_PERMISSION, line 1, column 2: Unterminated object"],
-        );
-    }
-
-    #[test]
-    fn nothing_at_all_is_fine() {
-        let scene = scene(&[("project/sub/opencode.json", "")], &[]);
-        let config = scene.load().unwrap();
-        assert_eq!((config.model, config.rules.len()), (None, 0));
-        assert_eq!(config.origins.len(), 1);
-        assert!(Path::new(&config.origins[0]).ends_with("opencode.json"));
-    }
-}
+mod tests;

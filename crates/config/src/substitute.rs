@@ -1,113 +1,208 @@
 //! `{env:NAME}` and `{file:path}` in values.
 //!
-//! They are put in after the JSON was read, into text values alone, so what they stand for can hold anything.
+//! They are put in after the JSON was read, into text values alone, so what they stand for can hold anything; and it
+//! is not looked through again, so it cannot name further files.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use crate::error::ConfigError;
-use crate::layers::Sources;
+use crate::error::{ConfigError, Place};
+use crate::sources::Sources;
 
 /// Largest file that may stand in a value, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
 
-/// Replaces them in every text below `value`, which stands in the file or variable called `origin`; relative paths
-/// begin at `base`.
-pub(crate) fn fill(value: &mut Value, origin: &str, base: &Path, sources: &Sources) -> Result<(), ConfigError> {
-    match value {
-        Value::String(text) => {
-            if text.contains("{env:") || text.contains("{file:") {
-                *text = replaced(text, origin, base, sources)?;
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                fill(item, origin, base, sources)?;
-            }
-        }
-        Value::Object(object) => {
-            for (_, value) in object.iter_mut() {
-                fill(value, origin, base, sources)?;
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-    Ok(())
+/// Most that all tokens of one file may stand for together, in bytes.
+const MAX_FILLED: usize = 16 * 1024 * 1024;
+
+/// Puts in what tokens stand for, and takes down what should be known about it.
+pub(crate) struct Filler<'a> {
+    pub sources: &'a Sources,
+    /// The file or variable that is read.
+    pub origin: &'a str,
+    /// Where relative paths begin.
+    pub base: &'a Path,
+    /// Whether variables are put in; else their tokens stay as they are written.
+    pub variables: bool,
+    /// Variables that are named and not set, and the byte of the text where.
+    pub missing: Vec<(usize, String)>,
+    /// Names of the variables that stand for secrets.
+    pub secrets: Vec<String>,
+    left: usize,
 }
 
-fn replaced(text: &str, origin: &str, base: &Path, sources: &Sources) -> Result<String, ConfigError> {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('{') {
-        let (before, from) = rest.split_at(start);
-        out.push_str(before);
-        let named = |kind: &str| {
-            let inner = from.strip_prefix(kind)?;
-            inner.split_once('}')
+impl<'a> Filler<'a> {
+    pub(crate) fn new(sources: &'a Sources, origin: &'a str, base: &'a Path) -> Self {
+        let (missing, secrets) = (Vec::new(), Vec::new());
+        Self { sources, origin, base, variables: true, missing, secrets, left: MAX_FILLED }
+    }
+
+    /// `value`, which stands at the byte `at` of `text`, with its tokens filled.
+    pub(crate) fn fill(&mut self, value: &str, text: &str, at: usize, secret: bool) -> Result<String, ConfigError> {
+        let mut out = String::with_capacity(value.len());
+        let mut rest = value;
+        while let Some(start) = rest.find('{') {
+            let (before, from) = rest.split_at(start);
+            out.push_str(before);
+            rest = match token(from) {
+                Token::None => {
+                    out.push('{');
+                    &from[1..]
+                }
+                Token::Open(kind) => {
+                    return Err(ConfigError::Syntax {
+                        origin: self.origin.to_owned(),
+                        place: Place::of(text, at),
+                        message: format!("{kind} is not closed"),
+                        hint: "write } after the name",
+                    });
+                }
+                Token::Env(name, after) => {
+                    self.env(name, at, secret, &mut out);
+                    after
+                }
+                Token::File(named, after) => {
+                    out.push_str(&self.file(named, text, at)?);
+                    after
+                }
+            };
+            if out.len() > value.len() + MAX_FILLED {
+                return Err(self.too_much(text, at));
+            }
+        }
+        out.push_str(rest);
+        match self.left.checked_sub(out.len().saturating_sub(value.len())) {
+            Some(left) => self.left = left,
+            None => return Err(self.too_much(text, at)),
+        }
+        Ok(out)
+    }
+
+    fn env(&mut self, name: &str, at: usize, secret: bool, out: &mut String) {
+        if secret {
+            self.secrets.push(name.to_owned());
+        }
+        if !self.variables {
+            out.push_str("{env:");
+            out.push_str(name);
+            out.push('}');
+            return;
+        }
+        match self.sources.environment.get(name) {
+            Some(value) => out.push_str(value),
+            None => self.missing.push((at, name.to_owned())),
+        }
+    }
+
+    fn file(&self, named: &str, text: &str, at: usize) -> Result<String, ConfigError> {
+        let path: PathBuf = match named.strip_prefix("~/") {
+            Some(below) => self.sources.home.join(below),
+            None => self.base.join(named),
         };
-        if let Some((name, after)) = named("{env:") {
-            out.push_str(sources.env(name.trim()).unwrap_or_default());
-            rest = after;
-        } else if let Some((name, after)) = named("{file:") {
-            out.push_str(&file(name.trim(), origin, base, sources)?);
-            rest = after;
-        } else {
-            out.push('{');
-            rest = &from[1..];
-        }
+        let read = crate::file::read(&path, MAX_FILE).map_err(|source| ConfigError::File {
+            origin: self.origin.to_owned(),
+            place: Place::of(text, at),
+            named: named.to_owned(),
+            path,
+            source,
+        })?;
+        Ok(read.trim().to_owned())
     }
-    out.push_str(rest);
-    Ok(out)
-}
 
-/// The names of the variables that the keys and headers of providers stand for: what they hold is for the vendor, and
-/// no command that an agent runs needs it.
-pub(crate) fn secrets(value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    let providers = value.get("provider").and_then(Value::as_object);
-    for provider in providers.into_iter().flat_map(|all| all.values()) {
-        let options = provider.get("options");
-        collect(options.and_then(|options| options.get("apiKey")), &mut found);
-        collect(options.and_then(|options| options.get("headers")), &mut found);
-        let models = provider.get("models").and_then(Value::as_object);
-        for model in models.into_iter().flat_map(|all| all.values()) {
-            collect(model.get("headers"), &mut found);
+    fn too_much(&self, text: &str, at: usize) -> ConfigError {
+        ConfigError::Syntax {
+            origin: self.origin.to_owned(),
+            place: Place::of(text, at),
+            message: "what {env:} and {file:} stand for is more than 16 MiB in this file".to_owned(),
+            hint: "name smaller files",
         }
-        let named = provider.get("env").and_then(Value::as_array).into_iter().flatten();
-        found.extend(named.filter_map(Value::as_str).map(str::to_owned));
-    }
-    found
-}
-
-fn collect(value: Option<&Value>, found: &mut Vec<String>) {
-    match value {
-        Some(Value::String(text)) => {
-            let names = text.split("{env:").skip(1).filter_map(|rest| rest.split_once('}'));
-            found.extend(names.map(|(name, _)| name.trim().to_owned()));
-        }
-        Some(Value::Object(object)) => object.values().for_each(|value| collect(Some(value), found)),
-        _ => {}
     }
 }
 
-fn file(named: &str, origin: &str, base: &Path, sources: &Sources) -> Result<String, ConfigError> {
-    let path: PathBuf = match named.strip_prefix("~/") {
-        Some(below) => sources.home.join(below),
-        None => base.join(named),
+enum Token<'t> {
+    /// A brace that begins no token.
+    None,
+    /// The beginning of a token that has no end.
+    Open(&'static str),
+    Env(&'t str, &'t str),
+    File(&'t str, &'t str),
+}
+
+/// The token at the beginning of `from`, its name, and the rest after it.
+fn token(from: &str) -> Token<'_> {
+    let (kind, inner) = match (from.strip_prefix("{env:"), from.strip_prefix("{file:")) {
+        (Some(inner), _) => ("{env:", inner),
+        (None, Some(inner)) => ("{file:", inner),
+        (None, None) => return Token::None,
     };
-    let read = || -> std::io::Result<String> {
-        let meta = std::fs::metadata(&path)?;
-        if !meta.is_file() || meta.len() > MAX_FILE {
-            return Err(std::io::Error::other("it is not a file of at most 1 MiB"));
-        }
-        std::fs::read_to_string(&path)
-    };
-    let text = read().map_err(|source| ConfigError::File {
-        origin: origin.to_owned(),
-        named: named.to_owned(),
-        path: path.clone(),
-        source,
-    })?;
-    Ok(text.trim().to_owned())
+    match inner.split_once('}') {
+        None => Token::Open(kind),
+        Some((name, _)) if name.trim().is_empty() => Token::None,
+        Some((name, after)) if kind == "{env:" => Token::Env(name, after),
+        Some((name, after)) => Token::File(name, after),
+    }
+}
+
+/// Longest token that may stand without quotes, in bytes.
+const MAX_BARE: usize = 4096;
+
+/// The length of the token that `bytes` begin with, if it could stand without quotes.
+pub(crate) fn bare(bytes: &[u8]) -> Option<usize> {
+    if !bytes.starts_with(b"{env:") && !bytes.starts_with(b"{file:") {
+        return None;
+    }
+    let end = bytes.iter().take(MAX_BARE).position(|byte| matches!(byte, b'}' | b'"' | b'\\' | b'\n'))?;
+    (bytes[end] == b'}').then_some(end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[track_caller]
+    fn check(value: &str, want: Result<&str, &str>) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        fs::create_dir_all(&home).unwrap();
+        fs::write(folder.path().join("key.txt"), "  line \"1\"\n{env:A}\n").unwrap();
+        fs::write(home.join("h.txt"), "at home").unwrap();
+        fs::write(folder.path().join("big"), vec![b'x'; 1024 * 1024]).unwrap();
+        fs::write(folder.path().join("bigger"), vec![b'x'; 1024 * 1024 + 1]).unwrap();
+        let environment = [("A".to_owned(), "{file:key.txt}".to_owned())].into();
+        let sources = Sources { home, environment, ..Sources::default() };
+        let mut filler = Filler::new(&sources, "f", folder.path());
+        let got = filler.fill(value, value, 0, false).map_err(|error| error.to_string());
+        let got = got.map_err(|error| error.replace(&folder.path().display().to_string(), "DIR"));
+        assert_eq!(got.as_deref().map_err(String::as_str), want);
+    }
+
+    #[test]
+    fn tokens_are_put_in_once_and_not_looked_through() {
+        check("a{env:A}b", Ok("a{file:key.txt}b"));
+        check("{file:key.txt}", Ok("line \"1\"\n{env:A}"));
+        check("{file:./key.txt}{file:~/h.txt}", Ok("line \"1\"\n{env:A}at home"));
+        check("{env:NONE}{ env:A}{", Ok("{ env:A}{"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let absent = "f, line 1, column 1: {file:no} stands for DIR/no, which cannot be read: No such file or directory (os error 2)";
+        check("{file:no}", Err(absent));
+        let big = "f, line 1, column 1: {file:bigger} stands for DIR/bigger, which cannot be read: it is not a file of at most 1 MiB";
+        check("{file:bigger}", Err(big));
+    }
+
+    #[test]
+    fn all_tokens_of_a_file_together_are_bounded() {
+        let big = "f, line 1, column 1: what {env:} and {file:} stand for is more than 16 MiB in this file; name smaller files";
+        check(&"{file:big}".repeat(17), Err(big));
+    }
+
+    #[test]
+    fn unset_variables_and_those_of_secrets_are_taken_down() {
+        let sources = Sources { environment: [("A".to_owned(), String::new())].into(), ..Sources::default() };
+        let mut filler = Filler::new(&sources, "f", Path::new("/"));
+        assert_eq!(filler.fill("{env:A}{env:B}", "", 3, true).unwrap(), "");
+        assert_eq!((filler.missing, filler.secrets), (vec![(3, "B".to_owned())], vec!["A".to_owned(), "B".to_owned()]));
+    }
 }

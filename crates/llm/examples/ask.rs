@@ -20,7 +20,13 @@ async fn main() -> anyhow::Result<()> {
     let (base_url, model, question) = (argument()?, argument()?, argument()?);
 
     let key = std::env::var("API_KEY").ok().map(Secret::new);
-    let chat = Chat::new(ChatConfig { provider: "the server".to_owned(), base_url, key, headers: Vec::new() })?;
+    let chat = Chat::new(ChatConfig {
+        provider: "the server".to_owned(),
+        base_url,
+        key,
+        headers: Vec::new(),
+        thinking_field: None,
+    })?;
     let messages = vec![Message::User { content: vec![Content::text(question)] }.into()];
     let mut answer = chat.stream(Request { model, messages, ..Request::default() });
 

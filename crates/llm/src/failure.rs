@@ -1,9 +1,8 @@
 //! What kind of failure an answer is: status, headers and body in, [`LlmError`] out. Pure.
 
 use std::borrow::Cow;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use crate::{LlmError, Secret};
@@ -11,8 +10,13 @@ use crate::{LlmError, Secret};
 /// Longest piece of a foreign text in a message, in characters.
 const MAX_EXCERPT: usize = 300;
 
-/// Longest wait that a header may ask for. Beyond it nobody waits, and sums of times stay far from overflowing.
-const MAX_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+impl LlmError {
+    /// The error that an answer of `provider` means when it is no answer: `body` with this HTTP `status`, or in the
+    /// middle of a stream.
+    pub fn of_answer(provider: &str, model: &str, status: Option<u16>, body: &str) -> Self {
+        Told { provider, model, status, after: None, body, secrets: &[] }.classify()
+    }
+}
 
 /// A failure as a vendor tells it.
 pub(crate) struct Told<'a> {
@@ -77,6 +81,8 @@ enum Kind {
 #[derive(Debug, Default)]
 struct Words {
     message: Option<String>,
+    /// Everything it says, in lower case: the message, or a body that is no JSON and no page.
+    text: String,
     /// `code`, `type` and `status`, in lower case.
     codes: Vec<String>,
     /// A code that is a number from 400 to 599.
@@ -85,11 +91,16 @@ struct Words {
 
 impl Words {
     fn of(body: &str, secrets: &[Secret]) -> Self {
-        let Ok(body) = serde_json::from_str::<Value>(body) else { return Self::default() };
+        let Ok(body) = serde_json::from_str::<Value>(body) else {
+            let text = if page(body).is_some() { String::new() } else { excerpt(body).to_lowercase() };
+            return Self { text, ..Self::default() };
+        };
         // Some vendors put it into a list.
         let body = body.get(0).unwrap_or(&body);
         let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
-        let mut words = Self { message: message(error, secrets).or_else(|| message(body, secrets)), ..Self::default() };
+        let message = message(error, secrets).or_else(|| message(body, secrets));
+        let text = message.as_deref().unwrap_or_default().to_lowercase();
+        let mut words = Self { message, text, ..Self::default() };
         for key in ["code", "type", "status"] {
             for place in [error, body] {
                 match place.get(key) {
@@ -124,14 +135,13 @@ fn message(error: &Value, secrets: &[Secret]) -> Option<String> {
 
 fn kind(status: Option<u16>, after: Option<Duration>, told: &Words) -> Kind {
     let status = status.filter(|status| *status != 200).or(told.number);
-    let text = told.message.as_deref().unwrap_or_default().to_lowercase();
     let code = |wanted: &[&str]| told.codes.iter().any(|code| wanted.iter().any(|wanted| code.contains(wanted)));
-    let says = |wanted: &[&str]| wanted.iter().any(|wanted| text.contains(wanted));
+    let says = |wanted: &[&str]| wanted.iter().any(|wanted| told.text.contains(wanted));
 
     if matches!(status, None | Some(400 | 413 | 422 | 500)) && (code(&TOO_LONG_CODES) || says(&TOO_LONG_TEXTS)) {
         return Kind::TooLong;
     }
-    if code(&QUOTA_CODES) {
+    if code(&QUOTA_CODES) || matches!(status, Some(400 | 403)) && says(&["credit balance"]) {
         return Kind::Quota;
     }
     match status {
@@ -142,24 +152,40 @@ fn kind(status: Option<u16>, after: Option<Duration>, told: &Words) -> Kind {
         Some(429) if after.is_none() && says(&QUOTA_TEXTS) => Kind::Quota,
         Some(429) => Kind::RateLimited,
         Some(408 | 425 | 500..) => Kind::Server,
-        Some(_) => Kind::Rejected,
-        None if code(&["rate_limit", "too_many_requests", "resource_exhausted"]) => Kind::RateLimited,
         None if code(&["authentication", "permission", "invalid_api_key", "unauthorized"]) => Kind::Unauthorized,
-        None if code(&["invalid_request", "invalid_argument", "not_found"]) => Kind::Rejected,
         None if says(&QUOTA_TEXTS) => Kind::Quota,
-        None if says(&["rate limit", "too many requests"]) => Kind::RateLimited,
-        // The vendor had taken the request and then broke off: that is its own trouble until it says otherwise.
-        None => Kind::Server,
+        // Gateways pass on what the vendor behind them said under a status, or none, of their own.
+        _ if code(&LIMIT_CODES) || says(&LIMIT_TEXTS) => Kind::RateLimited,
+        _ if code(&SERVER_CODES) || passes(&told.text) => Kind::Server,
+        None if says(&["exhausted", "unavailable"]) => Kind::Server,
+        _ => Kind::Rejected,
     }
+}
+
+/// Whether a text tells of trouble that passes: at the vendor's, or on the way there.
+fn passes(text: &str) -> bool {
+    SERVER_TEXTS.iter().any(|phrase| text.contains(phrase)) || text == "timeout" || names_status(text)
+}
+
+/// Whether a text names a status of a server in trouble as one, such as `HTTP 503`. A number alone is none.
+fn names_status(text: &str) -> bool {
+    ["status", "status code", "http", "http error", "error code"].into_iter().any(|before| {
+        text.match_indices(before).any(|(at, _)| {
+            let rest = text[at + before.len()..].trim_start_matches([' ', ':', '=']);
+            let number = rest.split(|letter: char| !letter.is_ascii_alphanumeric()).next();
+            matches!(number, Some("429" | "500" | "502" | "503" | "504" | "524" | "529"))
+        })
+    })
 }
 
 const TOO_LONG_CODES: [&str; 3] = ["context_length_exceeded", "context_window_exceeded", "request_too_large"];
 
-const TOO_LONG_TEXTS: [&str; 9] = [
+const TOO_LONG_TEXTS: [&str; 10] = [
     "maximum context length",
     "context length exceeded",
     "exceeds the context window",
     "context window exceeds",
+    "exceed context limit",
     "exceed the context size",
     "exceeds the available context size",
     "prompt is too long",
@@ -169,25 +195,74 @@ const TOO_LONG_TEXTS: [&str; 9] = [
 
 const QUOTA_CODES: [&str; 4] = ["insufficient_quota", "insufficient_balance", "billing", "credit"];
 
-const QUOTA_TEXTS: [&str; 6] =
-    ["current quota", "insufficient balance", "insufficient credit", "out of credit", "billing", "usage limit reached"];
+const QUOTA_TEXTS: [&str; 7] = [
+    "current quota",
+    "insufficient balance",
+    "insufficient credit",
+    "credit balance",
+    "out of credit",
+    "billing",
+    "usage limit reached",
+];
 
-/// What the headers ask to wait: `retry-after-ms` in milliseconds, else `retry-after` in seconds or as a date. What
-/// cannot be read is skipped, what has passed is no wait, and more than a day is a day.
-pub(crate) fn after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let number = |text: &str| text.parse::<f64>().ok().filter(|number| !number.is_nan());
-    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_AFTER).min(MAX_AFTER);
-    if let Some(milliseconds) = text("retry-after-ms").and_then(number) {
-        return Some(seconds(milliseconds / 1000.0));
-    }
-    let text = text("retry-after")?;
-    if let Some(number) = number(text) {
-        return Some(seconds(number));
-    }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(now).unwrap_or_default().min(MAX_AFTER))
-}
+const LIMIT_CODES: [&str; 3] = ["rate_limit", "too_many_requests", "resource_exhausted"];
+
+const LIMIT_TEXTS: [&str; 7] = [
+    "rate limit",
+    "rate-limit",
+    "rate_limit",
+    "rate increased too quickly",
+    "too many requests",
+    "too_many_requests",
+    "resource exhausted",
+];
+
+const SERVER_CODES: [&str; 6] = ["overloaded", "unavailable", "server_error", "internal", "api_error", "timeout"];
+
+const SERVER_TEXTS: [&str; 42] = [
+    "overloaded",
+    "service unavailable",
+    "temporarily unavailable",
+    "internal error",
+    "internal_error",
+    "server error",
+    "server_error",
+    "server-error",
+    "server had an error",
+    "provider returned error",
+    "at capacity",
+    "try again later",
+    "try again in",
+    "try your request again",
+    "retry your request",
+    "request timeout",
+    "request timed out",
+    "response timeout",
+    "response timed out",
+    "connection timeout",
+    "connection timed out",
+    "read timeout",
+    "read timed out",
+    "connection error",
+    "connection lost",
+    "connection refused",
+    "connection reset",
+    "broken pipe",
+    "getaddrinfo",
+    "enotfound",
+    "eai_again",
+    "connection was closed",
+    "network error",
+    "upstream connect",
+    "reset before headers",
+    "socket hang up",
+    "fetch failed",
+    "failed to fetch",
+    "terminated",
+    "econnreset",
+    "econnrefused",
+    "etimedout",
+];
 
 /// What a web page says it is, if `body` is one.
 pub(crate) fn page(body: &str) -> Option<String> {
@@ -220,8 +295,6 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use reqwest::header::HeaderValue;
-
     use super::*;
 
     #[track_caller]
@@ -314,30 +387,32 @@ mod tests {
         row(r#"{"error":{"message":"no","type":"invalid_request_error"}}"#, "v did not take the request: no");
         row(
             r#"{"error":{"message":"there are 500 of them, none fits"}}"#,
-            "v failed: there are 500 of them, none fits",
+            "v did not take the request: there are 500 of them, none fits",
         );
-        row(r#"{"error":{}}"#, r#"v failed: {"error":{}}"#);
+        row(r#"{"error":{}}"#, r#"v did not take the request: {"error":{}}"#);
     }
 
     #[test]
-    fn waits_are_read_from_headers() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        let row = |headers: &[(&'static str, &'static str)], want: Option<u64>| {
-            let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
-            let got = after(&HeaderMap::from_iter(headers), now).map(|wait| wait.as_micros() as u64);
-            assert_eq!(got, want);
+    fn trouble_that_passes_is_known_by_its_words() {
+        let passing = |status: Option<u16>, body: &str, want: bool| {
+            let told = Told { provider: "v", model: "m", status, after: None, body, secrets: &[] };
+            let error = told.classify();
+            assert_eq!(error.is_passing(), want, "{body}: {error}");
         };
-        row(&[], None);
-        row(&[("retry-after-ms", "1500"), ("retry-after", "7")], Some(1_500_000));
-        row(&[("retry-after-ms", "12.5")], Some(12_500));
-        row(&[("retry-after-ms", "abc"), ("retry-after", "3")], Some(3_000_000));
-        row(&[("retry-after", "-3")], Some(0));
-        row(&[("retry-after", "soon")], None);
-        row(&[("retry-after", "NaN")], None);
-        row(&[("retry-after", "99999999")], Some(24 * 3600 * 1_000_000));
-        row(&[("retry-after", "inf")], Some(24 * 3600 * 1_000_000));
-        row(&[("retry-after", "Tue, 14 Nov 2023 22:13:30 GMT")], Some(10_000_000));
-        row(&[("retry-after", "Tue, 14 Nov 2023 22:13:10 GMT")], Some(0));
+        passing(Some(400), r#"{"type":"overloaded_error"}"#, true);
+        passing(Some(400), r#"{"error":{"message":"the model is at capacity"}}"#, true);
+        passing(Some(400), r#"{"error":{"message":"Rate limit exceeded"}}"#, true);
+        passing(Some(400), r#"{"error":{"message":"the prompt has 15023 tokens"}}"#, false);
+        passing(Some(400), r#"{"error":{"message":"invalid timeout parameter"}}"#, false);
+        passing(Some(401), r#"{"error":{"message":"try again later"}}"#, false);
+        passing(Some(404), r#"{"error":{"message":"the model m is unavailable in your region"}}"#, false);
+        passing(None, "the model is unavailable", true);
+        passing(None, "service unavailable", true);
+        passing(None, "connect ECONNREFUSED 127.0.0.1:1", true);
+        passing(None, "timeout", true);
+        passing(None, "upstream answered with status code: 503", true);
+        passing(None, "there are 503 of them", false);
+        passing(None, "out of memory", false);
     }
 
     #[test]

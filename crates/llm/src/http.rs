@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, StatusCode, Url};
 
-use crate::failure::{Told, after, excerpt, hide, page};
+use crate::failure::{Told, excerpt, hide, page};
+use crate::retry;
 use crate::sse::{Decoder, Event};
 use crate::{LlmError, Secret};
 
@@ -64,13 +65,14 @@ impl fmt::Debug for Inner {
 }
 
 impl Endpoint {
-    /// Requests of `provider` go to `path` below `base_url`. `key` is sent as `scheme` says; `headers` are laid over
-    /// that and over our own.
+    /// Requests of `provider` go to `path` below `base_url`. `key` is sent as its scheme says, `fixed` are headers of
+    /// the dialect; `headers` are laid over both and over our own.
     pub(crate) fn new(
         provider: &str,
         base_url: &str,
         path: &str,
         key: Option<(Scheme, Secret)>,
+        fixed: &[(&'static str, &'static str)],
         headers: &[(String, String)],
     ) -> Result<Self, SetupError> {
         let wrong = |message: String| SetupError { provider: provider.to_owned(), message };
@@ -83,6 +85,9 @@ impl Endpoint {
             let value = sensitive(&format!("{before}{}", key.expose()));
             let value = value.ok_or_else(|| wrong("the key has characters that cannot be sent".to_owned()))?;
             all.insert(header, value);
+        }
+        for &(name, value) in fixed {
+            all.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         for (name, value) in headers {
             let pair = name.parse::<HeaderName>().ok().zip(sensitive(value));
@@ -132,7 +137,8 @@ impl Endpoint {
             );
             return LlmError::Rejected { provider: self.provider().to_owned(), status: Some(status.as_u16()), message };
         }
-        let after = after(response.headers(), SystemTime::now());
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let after = retry::after(header, SystemTime::now());
         let body = read(response, Vec::new()).await;
         let hidden = hide(&body, self.secrets());
         // A server in trouble, and a guard in front of it, speak in pages too; elsewhere it is the wrong address.
@@ -333,7 +339,7 @@ mod tests {
 
     fn endpoint(base_url: &str, headers: &[(&str, &str)]) -> Result<Endpoint, String> {
         let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Endpoint::new("v", base_url, "chat/completions", None, &headers).map_err(|error| error.to_string())
+        Endpoint::new("v", base_url, "chat/completions", None, &[], &headers).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -6,23 +6,30 @@
 //! [`Script`] plays a written scenario and [`Replay`] plays a recording. Both are providers like any other, used by
 //! tests, by the demo and by users; [`Recorder`] makes the recordings.
 //!
-//! **Never here:** sessions, tools that run, permission, retries. A retry needs to know what a turn is.
+//! **Never here:** sessions, tools that run, permission, the doing of retries. [`LlmError::retry_after`]
+//! decides; whoever tries again needs to know what a turn is.
 
 mod answer;
+pub mod catalogue;
 mod chunk;
 pub mod dialect;
 mod error;
 mod failure;
 mod http;
+mod kept;
+pub mod local;
 mod player;
 mod playlist;
+pub mod quirks;
 mod record;
 mod request;
+pub mod retry;
 mod script;
 mod secret;
 mod sse;
 
 use futures::stream::BoxStream;
+use serde_json::Value;
 
 pub use answer::{Answer, Beat, FailKind, Failing, Step};
 pub use chunk::{Chunk, Finish, Item, Usage};
@@ -41,4 +48,9 @@ pub trait Provider: Send + Sync {
     ///
     /// Dropping the stream cancels the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>>;
+
+    /// The tools array exactly as a request would hold it. Players, which send none, show that of chat completions.
+    fn tools(&self, specs: &[ToolSpec]) -> Value {
+        dialect::chat::tools(specs)
+    }
 }

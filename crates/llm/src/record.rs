@@ -10,11 +10,12 @@ use std::task::{Context, Poll};
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::answer::Failing;
 use crate::script::{Header, Line, MAX_BYTES, RequestLine, Timed};
-use crate::{Chunk, LlmError, Provider, Request};
+use crate::{Chunk, LlmError, Provider, Request, ToolSpec};
 
 /// Hands on what another provider answers, and records it for [`crate::Replay`].
 ///
@@ -65,6 +66,10 @@ impl Provider for Recorder {
         let began = Instant::now();
         let inner = self.inner.stream(request);
         Tee { inner, file: Arc::clone(&self.file), began, lines, open: true, came: false }.boxed()
+    }
+
+    fn tools(&self, specs: &[ToolSpec]) -> Value {
+        self.inner.tools(specs)
     }
 }
 

@@ -147,6 +147,9 @@ pub enum Denied {
         /// What for.
         what: String,
     },
+    /// A person did not want to answer a question.
+    #[error("the user dismissed this question")]
+    Dismissed,
     /// It waited beside a call that was refused with advice.
     #[error("not run: the user refused a call beside this one; what they say there counts for this one too")]
     Along,
@@ -160,7 +163,7 @@ impl Denied {
     pub fn may_go_on(&self) -> bool {
         match self {
             Denied::Rule { .. } | Denied::Advised(_) | Denied::Along | Denied::Nobody { .. } => true,
-            Denied::Rejected | Denied::Closed => false,
+            Denied::Rejected | Denied::Dismissed | Denied::Closed => false,
         }
     }
 

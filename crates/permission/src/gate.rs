@@ -1,13 +1,14 @@
 //! The gate: looks for a rule, asks a person, remembers "always".
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
 use tokio::sync::oneshot;
 
 use crate::access::{Access, Denied, Grant};
-use crate::rule::{Action, Rule, decide, decide_opaque, matches};
+use crate::approval::{Approval, Approvals, Keeper};
+use crate::rule::Action;
+use crate::rules::Rules;
 
 /// Most asks that may wait at once in one gate. A further one is denied as if nobody were there.
 const MAX_WAITING: usize = 256;
@@ -22,6 +23,9 @@ struct Inner {
     clock: Clock,
     answerer: Answerer,
     announce: Box<dyn Fn(Event) + Send + Sync>,
+    keeper: OnceLock<Arc<dyn Keeper>>,
+    /// Set once the keeper's approvals are among those of `state`.
+    loaded: OnceLock<()>,
     state: Mutex<State>,
 }
 
@@ -32,12 +36,11 @@ struct State {
     approvals: Approvals,
 }
 
-/// What "always" covers, by permission. A permission is no pattern here: a tool that is called `*` speaks for no other.
-type Approvals = HashMap<String, Vec<Rule>>;
-
 struct Waiting {
     ask: Ask,
     opaque: bool,
+    /// Which of the patterns only an approval in so many words covers.
+    touchy: Vec<bool>,
     answer: oneshot::Sender<Result<(), Denied>>,
 }
 
@@ -77,21 +80,36 @@ enum Verdict {
 impl Gate {
     /// A gate whose questions `answerer` answers. `announce` is called for each ask and each reply; it must not wait.
     pub fn new(clock: Clock, answerer: Answerer, announce: impl Fn(Event) + Send + Sync + 'static) -> Self {
-        let inner = Inner { clock, answerer, announce: Box::new(announce), state: Mutex::default() };
-        Self { inner: Arc::new(inner) }
+        let announce = Box::new(announce);
+        let (keeper, loaded) = (OnceLock::new(), OnceLock::new());
+        Self { inner: Arc::new(Inner { clock, answerer, announce, keeper, loaded, state: Mutex::default() }) }
     }
 
-    /// Waits until `access` is allowed or denied under `rules`.
+    /// The same gate, whose approvals `keeper` keeps. A second keeper is not taken.
+    #[must_use]
+    pub fn kept_by(self, keeper: Arc<dyn Keeper>) -> Self {
+        let _ = self.inner.keeper.set(keeper);
+        self
+    }
+
+    /// Waits until `access` is allowed or denied under `rules`. Where they ask, an approval of the same permission
+    /// counts, given here or kept from earlier; one never beats a denial.
     ///
     /// Dropping the future takes the question back.
     ///
     /// # Errors
     ///
     /// [`Denied`] by a rule, by the person, because there is nobody to ask, or because the gate was closed.
-    pub async fn ask(&self, asker: &Asker, rules: &[Rule], access: Access) -> Result<Grant, Denied> {
-        let verdict = judge(&access, rules, &self.lock().approvals);
+    pub async fn ask(&self, asker: &Asker, rules: &Rules, access: Access) -> Result<Grant, Denied> {
+        let mut verdict = judge(&access, rules, &self.lock().approvals);
+        if verdict == Verdict::Ask && self.inner.answerer != Answerer::Yes {
+            self.load();
+            verdict = judge(&access, rules, &self.lock().approvals);
+        }
         match (verdict, self.inner.answerer) {
-            (Verdict::Ask, Answerer::Yes) => match held_back(&access, rules) {
+            (Verdict::Ask, Answerer::Yes) => match rules.narrow_denial(&access.permission).filter(|_| access.opaque) {
+                // It may be meant for a part of a program that was not taken apart. A yes in advance does not cover
+                // such a program: it is to every question and to no denial.
                 Some(rule) => Err(Denied::by(Some(rule))),
                 None => Ok(Grant::new(&access)),
             },
@@ -99,19 +117,34 @@ impl Gate {
             (Verdict::Deny(denied), _) => Err(denied),
             (Verdict::Ask, Answerer::Nobody) => Err(nobody(&access)),
             (Verdict::Ask, Answerer::Person) => {
-                self.wait(asker, &access).await?;
+                self.wait(asker, rules, &access).await?;
                 Ok(Grant::new(&access))
             }
         }
     }
 
-    async fn wait(&self, asker: &Asker, access: &Access) -> Result<(), Denied> {
+    /// Takes over what the keeper kept, if that was not done before.
+    fn load(&self) {
+        let Some(keeper) = self.inner.keeper.get() else { return };
+        self.inner.loaded.get_or_init(|| {
+            let kept = keeper.load();
+            let mut state = self.lock();
+            kept.into_iter().for_each(|approval| state.approvals.add(approval));
+        });
+    }
+
+    async fn wait(&self, asker: &Asker, rules: &Rules, access: &Access) -> Result<(), Denied> {
+        let touchy: Vec<bool> =
+            access.patterns.iter().map(|pattern| rules.is_touchy(&access.permission, pattern)).collect();
+        // What the guard names is approved one by one: "always" for `src/a.rs` is a yes to all of `edit`, and one for
+        // `.git/config` to that file.
+        let always = if touchy.contains(&true) { &access.patterns } else { &access.always };
         let ask = Ask {
             id: self.inner.clock.mint(),
             session_id: asker.session.clone(),
             permission: access.permission.clone(),
             patterns: access.patterns.clone(),
-            always: access.always.clone(),
+            always: always.clone(),
             metadata: access.metadata.clone(),
             tool: asker.call.clone(),
         };
@@ -121,7 +154,7 @@ impl Gate {
             if state.waiting.len() >= MAX_WAITING {
                 return Err(nobody(access));
             }
-            state.waiting.push(Waiting { ask: ask.clone(), opaque: access.opaque, answer });
+            state.waiting.push(Waiting { ask: ask.clone(), opaque: access.opaque, touchy, answer });
         }
         let _taken_back = TakeBack { gate: self, id: &ask.id };
         (self.inner.announce)(Event::PermissionAsked(Box::new(ask.clone())));
@@ -146,14 +179,17 @@ impl Gate {
             same => same.clone(),
         };
         let mut settled = Vec::new();
+        let mut approved = Vec::new();
         {
             let mut state = self.lock();
             let at = state.waiting.iter().position(|waiting| waiting.ask.id == *id);
             let first = state.waiting.remove(at.ok_or_else(|| NotWaiting(id.clone()))?);
             let session = first.ask.session_id.clone();
             if reply == Reply::Always {
-                let approvals = state.approvals.entry(first.ask.permission.clone()).or_default();
-                approvals.extend(first.ask.always.iter().map(|pattern| Rule::new("*", pattern, Action::Allow)));
+                let Ask { permission, always, .. } = &first.ask;
+                let approval = |pattern: &String| Approval { permission: permission.clone(), pattern: pattern.clone() };
+                approved = always.iter().map(approval).collect();
+                approved.iter().cloned().for_each(|approval| state.approvals.add(approval));
             }
             settled.push((first, answer));
             let State { waiting, approvals } = &mut *state;
@@ -161,11 +197,14 @@ impl Gate {
                 other.ask.session_id == session
                     && match reply {
                         Reply::Once => false,
-                        Reply::Always => all_approved(&other.ask, other.opaque, approvals),
+                        Reply::Always => other.is_approved(approvals),
                         Reply::Reject { .. } => true,
                     }
             });
             settled.extend(others.map(|other| (other, beside.clone())));
+        }
+        if let Some(keeper) = self.inner.keeper.get().filter(|_| !approved.is_empty()) {
+            keeper.add(&approved);
         }
         for (waiting, answer) in settled {
             (self.inner.announce)(Event::PermissionReplied {
@@ -207,43 +246,31 @@ impl Drop for TakeBack<'_> {
     }
 }
 
-fn judge(access: &Access, rules: &[Rule], approvals: &Approvals) -> Verdict {
+impl Waiting {
+    fn is_approved(&self, approvals: &Approvals) -> bool {
+        let Ask { permission, patterns, .. } = &self.ask;
+        let mut patterns = patterns.iter().zip(&self.touchy);
+        patterns.all(|(pattern, touchy)| approvals.cover(permission, pattern, self.opaque, *touchy))
+    }
+}
+
+fn judge(access: &Access, rules: &Rules, approvals: &Approvals) -> Verdict {
     if access.is_internal() {
         return Verdict::Allow;
     }
     let Access { permission, opaque, .. } = access;
     let mut ask = false;
     for pattern in &access.patterns {
-        match look(permission, pattern, *opaque, rules) {
+        match rules.decide(permission, pattern, *opaque) {
             (Action::Allow, _) => {}
             (Action::Deny, rule) => return Verdict::Deny(Denied::by(rule)),
-            (Action::Ask, _) => ask |= !approved(permission, pattern, *opaque, approvals),
+            (Action::Ask, _) => {
+                let touchy = rules.is_touchy(permission, pattern);
+                ask |= !approvals.cover(permission, pattern, *opaque, touchy);
+            }
         }
     }
     if ask { Verdict::Ask } else { Verdict::Allow }
-}
-
-fn look<'a>(permission: &str, pattern: &str, opaque: bool, rules: &'a [Rule]) -> (Action, Option<&'a Rule>) {
-    let look = if opaque { decide_opaque } else { decide };
-    look(permission, pattern, rules)
-}
-
-fn approved(permission: &str, pattern: &str, opaque: bool, approvals: &Approvals) -> bool {
-    let given = approvals.get(permission);
-    given.is_some_and(|given| look(permission, pattern, opaque, given).0 == Action::Allow)
-}
-
-/// The narrow denial that may be meant for a part of a program that was not taken apart. A yes in advance does not
-/// cover such a program: it is to every question and to no denial.
-fn held_back<'a>(access: &Access, rules: &'a [Rule]) -> Option<&'a Rule> {
-    let narrow = |rule: &&Rule| {
-        rule.action == Action::Deny && rule.pattern != "*" && matches(&rule.permission, &access.permission)
-    };
-    rules.iter().find(narrow).filter(|_| access.opaque)
-}
-
-fn all_approved(ask: &Ask, opaque: bool, approvals: &Approvals) -> bool {
-    ask.patterns.iter().all(|pattern| approved(&ask.permission, pattern, opaque, approvals))
 }
 
 fn nobody(access: &Access) -> Denied {
@@ -253,11 +280,15 @@ fn nobody(access: &Access) -> Denied {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Effect;
+    use crate::{Effect, Rule};
     use std::path::Path;
 
-    fn rules(rows: &[(&str, &str, Action)]) -> Vec<Rule> {
+    fn rows(rows: &[(&str, &str, Action)]) -> Vec<Rule> {
         rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
+    }
+
+    fn rules(list: &[(&str, &str, Action)]) -> Rules {
+        Rules::from(rows(list))
     }
 
     fn asker(clock: &Clock) -> Asker {
@@ -288,9 +319,13 @@ mod tests {
     impl Scene {
         /// Starts to ask and waits until the gate holds the question.
         async fn start(&self, access: Access) -> tokio::task::JoinHandle<Result<Grant, Denied>> {
+            self.start_under(Rules::default(), access).await
+        }
+
+        async fn start_under(&self, rules: Rules, access: Access) -> tokio::task::JoinHandle<Result<Grant, Denied>> {
             let before = self.gate.waiting().len();
             let (gate, asker) = (self.gate.clone(), self.asker.clone());
-            let task = tokio::spawn(async move { gate.ask(&asker, &[], access).await });
+            let task = tokio::spawn(async move { gate.ask(&asker, &rules, access).await });
             while self.gate.waiting().len() == before {
                 tokio::task::yield_now().await;
             }
@@ -317,7 +352,7 @@ mod tests {
     #[tokio::test]
     async fn with_nobody_there_a_question_is_a_denial_that_says_so() {
         let scene = scene(Answerer::Nobody);
-        let denied = scene.gate.ask(&scene.asker, &[], Access::new("bash", "ls")).await.unwrap_err();
+        let denied = scene.gate.ask(&scene.asker, &Rules::default(), Access::new("bash", "ls")).await.unwrap_err();
         assert!(denied.to_string().contains("nobody is there"), "{denied}");
     }
 
@@ -325,7 +360,7 @@ mod tests {
     async fn a_yes_in_advance_does_not_undo_a_denial() {
         let scene = scene(Answerer::Yes);
         let deny = rules(&[("bash", "*", Action::Deny)]);
-        assert!(scene.gate.ask(&scene.asker, &[], Access::new("bash", "ls")).await.is_ok());
+        assert!(scene.gate.ask(&scene.asker, &Rules::default(), Access::new("bash", "ls")).await.is_ok());
         assert!(scene.gate.ask(&scene.asker, &deny, Access::new("bash", "ls")).await.is_err());
     }
 
@@ -337,7 +372,7 @@ mod tests {
         let other = scene.start(Access::new("bash", "ls")).await;
         scene.reply(Reply::Always);
         assert!(first.await.unwrap().is_ok() && second.await.unwrap().is_ok());
-        assert!(scene.gate.ask(&scene.asker, &[], Access::new("edit", "c")).await.is_ok());
+        assert!(scene.gate.ask(&scene.asker, &Rules::default(), Access::new("edit", "c")).await.is_ok());
         assert_eq!(scene.gate.waiting().len(), 1);
         scene.reply(Reply::Once);
         assert!(other.await.unwrap().is_ok());
@@ -371,11 +406,12 @@ mod tests {
     async fn a_yes_in_advance_does_not_cover_a_program_that_may_hold_what_is_denied() {
         let scene = scene(Answerer::Yes);
         let deny = rules(&[("bash", "*", Action::Allow), ("bash", "rm *", Action::Deny)]);
+        let allow = rules(&[("bash", "*", Action::Allow)]);
         let run = |text: &str, opaque: bool| Access { opaque, ..Access::new("bash", text) };
         let denied = scene.gate.ask(&scene.asker, &deny, run("true; rm x", true)).await.unwrap_err();
         assert!(denied.to_string().contains("rm *"), "{denied}");
         assert!(scene.gate.ask(&scene.asker, &deny, run("ls", false)).await.is_ok());
-        assert!(scene.gate.ask(&scene.asker, &deny[..1], run("true; rm x", true)).await.is_ok());
+        assert!(scene.gate.ask(&scene.asker, &allow, run("true; rm x", true)).await.is_ok());
     }
 
     #[tokio::test]
@@ -396,7 +432,7 @@ mod tests {
         for n in 0..MAX_WAITING {
             tasks.push(scene.start(Access::new("edit", n.to_string())).await);
         }
-        let denied = scene.gate.ask(&scene.asker, &[], Access::new("edit", "more")).await.unwrap_err();
+        let denied = scene.gate.ask(&scene.asker, &Rules::default(), Access::new("edit", "more")).await.unwrap_err();
         assert!(matches!(denied, Denied::Nobody { .. }));
         tasks.iter().for_each(tokio::task::JoinHandle::abort);
     }
@@ -409,7 +445,7 @@ mod tests {
             .with(Effect::Read("/p/dir".into()))
             .with(Effect::Enter("/out".into()))
             .with(Effect::Run { command: "ls".to_owned(), dir: "/p".into() });
-        let grant = scene.gate.ask(&scene.asker, &[], access).await.unwrap();
+        let grant = scene.gate.ask(&scene.asker, &Rules::default(), access).await.unwrap();
         assert!(grant.covers_write(Path::new("/p/a")) && grant.covers_read(Path::new("/p/a")));
         assert!(!grant.covers_write(Path::new("/p/a/b")) && !grant.covers_write(Path::new("/p/dir/x")));
         assert!(grant.covers_read(Path::new("/p/dir/x")) && !grant.covers_read(Path::new("/p/dirx")));
@@ -441,7 +477,7 @@ mod tests {
         scene.reply(Reply::Always);
         assert!(first.await.unwrap().is_ok());
         for access in covered {
-            assert!(scene.gate.ask(&scene.asker, &[], access.clone()).await.is_ok(), "{access:?}");
+            assert!(scene.gate.ask(&scene.asker, &Rules::default(), access.clone()).await.is_ok(), "{access:?}");
         }
         for access in others {
             let waits = scene.start(access.clone()).await;
@@ -466,5 +502,80 @@ mod tests {
         always(Access::new("*", "x"), &[Access::new("*", "y")], &[Access::new("bash", "x")]).await;
         always(Access::new("edit", "x"), &[Access::new("edit", "y")], &[Access::new("edi?", "x")]).await;
         always(Access { always: Vec::new(), ..Access::new("bash", "ls") }, &[], &[Access::new("bash", "ls")]).await;
+    }
+
+    /// Remembers what it was given; what it holds at first was kept earlier.
+    #[derive(Default)]
+    struct Kept {
+        approvals: Mutex<Vec<Approval>>,
+        loads: Mutex<usize>,
+    }
+
+    impl Keeper for Kept {
+        fn load(&self) -> Vec<Approval> {
+            *self.loads.lock().unwrap() += 1;
+            self.approvals.lock().unwrap().clone()
+        }
+
+        fn add(&self, approvals: &[Approval]) {
+            self.approvals.lock().unwrap().extend_from_slice(approvals);
+        }
+    }
+
+    fn approval(permission: &str, pattern: &str) -> Approval {
+        Approval { permission: permission.to_owned(), pattern: pattern.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn what_was_kept_counts_and_is_read_only_when_a_question_would_be_put() {
+        for answerer in [Answerer::Person, Answerer::Nobody] {
+            let kept = Arc::new(Kept::default());
+            kept.add(&[approval("bash", "git *"), approval("*", "*")]);
+            let scene = scene(answerer);
+            let gate = scene.gate.clone().kept_by(Arc::clone(&kept) as Arc<dyn Keeper>);
+            let known = rules(&[("bash", "*", Action::Ask), ("read", "*", Action::Allow), ("edit", "*", Action::Deny)]);
+            assert!(gate.ask(&scene.asker, &known, Access::new("read", "a")).await.is_ok());
+            assert!(gate.ask(&scene.asker, &known, Access::new("edit", "a")).await.is_err());
+            assert_eq!(*kept.loads.lock().unwrap(), 0);
+            for _ in 0..2 {
+                assert!(gate.ask(&scene.asker, &known, Access::new("bash", "git log")).await.is_ok());
+            }
+            assert_eq!(*kept.loads.lock().unwrap(), 1);
+            let deny = rules(&[("bash", "git push *", Action::Deny)]);
+            assert!(gate.ask(&scene.asker, &deny, Access::new("bash", "git push")).await.is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn always_is_given_to_the_keeper_and_once_is_not() {
+        let kept = Arc::new(Kept::default());
+        let mut scene = scene(Answerer::Person);
+        scene.gate = scene.gate.kept_by(Arc::clone(&kept) as Arc<dyn Keeper>);
+        for (reply, want) in [(Reply::Once, &[][..]), (Reply::Always, &[approval("bash", "git log *")])] {
+            let access = Access { always: vec!["git log *".to_owned()], ..Access::new("bash", "git log -1") };
+            let task = scene.start(access).await;
+            scene.reply(reply);
+            assert!(task.await.unwrap().is_ok());
+            assert_eq!(*kept.approvals.lock().unwrap(), want);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_guard_names_is_approved_one_by_one() {
+        let guard = rows(&[("edit", "*.git/*", Action::Ask)]);
+        let ask = || rules(&[("edit", "*", Action::Ask)]).guarded(guard.clone());
+        let scene = scene(Answerer::Person);
+        let all = scene.start_under(ask(), Access::new("edit", "a.rs")).await;
+        let beside = scene.start_under(ask(), Access::new("edit", ".git/hooks/x")).await;
+        scene.reply(Reply::Always);
+        assert!(all.await.unwrap().is_ok());
+        assert!(scene.gate.ask(&scene.asker, &ask(), Access::new("edit", "b.rs")).await.is_ok());
+        assert_eq!(scene.gate.waiting()[0].always, [".git/hooks/x"], "not all of edit");
+        scene.reply(Reply::Always);
+        assert!(beside.await.unwrap().is_ok());
+        assert!(scene.gate.ask(&scene.asker, &ask(), Access::new("edit", ".git/hooks/x")).await.is_ok());
+        let other = scene.start_under(ask(), Access::new("edit", ".git/config")).await;
+        scene.reply(Reply::Reject { advice: None });
+        assert!(other.await.unwrap().is_err());
     }
 }

@@ -7,9 +7,13 @@
 //! **Never here:** files, processes, what a command means. This crate knows names and patterns only.
 
 mod access;
+mod approval;
 mod gate;
 mod rule;
+mod rules;
 
 pub use access::{Access, Denied, Effect, Grant};
+pub use approval::{Approval, Keeper};
 pub use gate::{Answerer, Asker, Gate, NotWaiting};
-pub use rule::{Action, Rule, decide, decide_opaque, matches};
+pub use rule::{Action, Rule, covers, decide, decide_opaque, matches, permission_of};
+pub use rules::Rules;

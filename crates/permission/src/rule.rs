@@ -1,5 +1,6 @@
 //! Rules and how one is found. Pure.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// What a rule says.
@@ -54,9 +55,61 @@ impl fmt::Display for Rule {
 }
 
 /// The last of `rules` that matches decides. Where none does, a person is asked and there is no rule to name.
+///
+/// A path with `..` in it is looked up as the path it comes to, so that a rule for `/tmp/*` says nothing about
+/// `/tmp/../etc`.
 pub fn decide<'a>(permission: &str, value: &str, rules: &'a [Rule]) -> (Action, Option<&'a Rule>) {
-    let found = rules.iter().rev().find(|rule| matches(&rule.permission, permission) && matches(&rule.pattern, value));
+    let value = straight(permission, value);
+    let found = rules.iter().rev().find(|rule| matches(&rule.permission, permission) && matches(&rule.pattern, &value));
     (found.map_or(Action::Ask, |rule| rule.action), found)
+}
+
+/// Permissions that are asked for with paths.
+const PATHS: [&str; 3] = ["external_directory", "read", "edit"];
+
+/// The path that `value` comes to, without looking at any disk; what is no path stays as it is.
+fn straight<'a>(permission: &str, value: &'a str) -> Cow<'a, str> {
+    let slashes = ['/', '\\'];
+    if !PATHS.contains(&permission) || !value.split(slashes).any(|name| name == "." || name == "..") {
+        return Cow::Borrowed(value);
+    }
+    let absolute = value.starts_with(slashes);
+    let mut names: Vec<&str> = Vec::new();
+    for name in value.split(slashes) {
+        match name {
+            "" | "." => {}
+            ".." => match names.last() {
+                Some(&last) if last != ".." => drop(names.pop()),
+                _ if absolute => {}
+                _ => names.push(name),
+            },
+            name => names.push(name),
+        }
+    }
+    let path = names.join("/");
+    match (absolute, path.is_empty()) {
+        (true, _) => Cow::Owned(format!("/{path}")),
+        (false, true) => Cow::Borrowed("."),
+        (false, false) => Cow::Owned(path),
+    }
+}
+
+/// The permission that the tool called `tool` asks under.
+pub fn permission_of(tool: &str) -> &str {
+    match tool {
+        "write" | "multiedit" | "patch" | "apply_patch" => "edit",
+        "view" | "list_mcp_resources" | "list_mcp_resource_templates" | "read_mcp_resource" => "read",
+        "ls" => "list",
+        other => other,
+    }
+}
+
+/// Whether everything that the pattern `narrow` covers is covered by the pattern `wide`. May be `false` where it is so
+/// all the same, and never the other way round.
+pub fn covers(wide: &str, narrow: &str) -> bool {
+    let bare = narrow.strip_suffix(" *");
+    // A `?` of `wide` would take a `*` of `narrow` for one character.
+    wide == narrow || !wide.contains('?') && matches(wide, narrow) && bare.is_none_or(|bare| matches(wide, bare))
 }
 
 /// Decides about a program text whose parts were not told apart, such as a shell line with `;` in it.
@@ -80,25 +133,31 @@ pub fn decide_opaque<'a>(permission: &str, value: &str, rules: &'a [Rule]) -> (A
 ///
 /// `*` stands for any run of characters (also `/`, line breaks, none), `?` for exactly one, everything else for
 /// itself; `\` counts as `/` on both sides. A pattern that ends in a blank and `*` also matches without that tail:
-/// `rm *` covers `rm`. Takes time in proportion to the product of both lengths at worst.
+/// `rm *` covers `rm`. A character outside Unicode's first plane counts as two, as it does in OpenCode, whose rules
+/// are to mean the same here. Takes time in proportion to the product of both lengths at worst.
 pub fn matches(pattern: &str, value: &str) -> bool {
-    let unify = |text: &str| -> Vec<char> { text.chars().map(|c| if c == '\\' { '/' } else { c }).collect() };
+    let unify = |text: &str| -> Vec<u16> {
+        text.encode_utf16().map(|unit| if unit == u16::from(b'\\') { u16::from(b'/') } else { unit }).collect()
+    };
     let (pattern, value) = (unify(pattern), unify(value));
-    let bare = pattern.strip_suffix(&[' ', '*']);
+    let bare = pattern.strip_suffix(&[u16::from(b' '), STAR]);
     bare.is_some_and(|bare| wild(bare, &value)) || wild(&pattern, &value)
 }
 
-fn wild(pattern: &[char], value: &[char]) -> bool {
+const STAR: u16 = b'*' as u16;
+const MARK: u16 = b'?' as u16;
+
+fn wild(pattern: &[u16], value: &[u16]) -> bool {
     let (mut p, mut v) = (0, 0);
     // Where to go back to: after the last star, and the value's place it is tried at.
     let mut star: Option<(usize, usize)> = None;
     while v < value.len() {
         match pattern.get(p) {
-            Some('*') => {
+            Some(&STAR) => {
                 star = Some((p + 1, v));
                 p += 1;
             }
-            Some(&c) if c == '?' || c == value[v] => {
+            Some(&c) if c == MARK || c == value[v] => {
                 p += 1;
                 v += 1;
             }
@@ -109,7 +168,7 @@ fn wild(pattern: &[char], value: &[char]) -> bool {
             }
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
+    pattern[p..].iter().all(|&c| c == STAR)
 }
 
 #[cfg(test)]
@@ -118,79 +177,122 @@ mod tests {
     use Action::{Allow, Ask, Deny};
 
     #[track_caller]
-    fn covers(pattern: &str, value: &str, want: bool) {
+    fn check(pattern: &str, value: &str, want: bool) {
         assert_eq!(matches(pattern, value), want, "{pattern:?} against {value:?}");
     }
 
     #[test]
     fn stars_cover_any_run_of_characters() {
-        covers("*", "", true);
-        covers("*", "a\nb/c", true);
-        covers("src/*.rs", "src/deep/a.rs", true);
-        covers("src/*.rs", "src/a.rsx", false);
-        covers("a*b*c", "a-b-b-c", true);
-        covers("a*b*c", "a-c-b", false);
-        covers("**", "x", true);
+        check("*", "", true);
+        check("*", "a\nb/c", true);
+        check("src/*.rs", "src/deep/a.rs", true);
+        check("src/*.rs", "src/a.rsx", false);
+        check("a*b*c", "a-b-b-c", true);
+        check("a*b*c", "a-c-b", false);
+        check("**", "x", true);
     }
 
     #[test]
     fn a_question_mark_is_exactly_one_character() {
-        covers("a?", "ab", true);
-        covers("a?", "aé", true);
-        covers("a?", "a", false);
-        covers("a?", "abc", false);
+        check("??", "😀", true);
+        check("?", "😀", false);
+        check("a?", "ab", true);
+        check("a?", "aé", true);
+        check("a?", "a", false);
+        check("a?", "abc", false);
     }
 
     #[test]
     fn a_trailing_blank_and_star_may_be_missing() {
-        covers("rm *", "rm", true);
-        covers("rm *", "rm -rf x", true);
-        covers("rm *", "rmdir", false);
-        covers("rm *", "rm ", true);
+        check("rm *", "rm", true);
+        check("rm *", "rm -rf x", true);
+        check("rm *", "rmdir", false);
+        check("rm *", "rm ", true);
     }
 
     #[test]
     fn backslashes_are_slashes() {
-        covers("src\\*", "src/a", true);
-        covers("src/*", "src\\a", true);
+        check("src\\*", "src/a", true);
+        check("src/*", "src\\a", true);
     }
 
     #[test]
     fn what_is_asked_for_is_never_a_pattern() {
-        covers("/tmp/a", "/tmp/*", false);
-        covers("/tmp/?/*", "/tmp/*", false);
-        covers("rm x", "rm *", false);
-        covers("/tmp/*", "/*", false);
-        covers("/tmp/*", "/tmp/*", true);
+        check("/tmp/a", "/tmp/*", false);
+        check("/tmp/?/*", "/tmp/*", false);
+        check("rm x", "rm *", false);
+        check("/tmp/*", "/*", false);
+        check("/tmp/*", "/tmp/*", true);
     }
 
     #[test]
     fn likeness_is_not_enough() {
-        covers("git *", "Git status", false);
-        covers("git *", "git\u{a0}status", false);
-        covers("git *", "git\tstatus", false);
-        covers("git *", " git status", false);
-        covers("git *", "g\u{456}t status", false);
-        covers("é", "e\u{301}", false);
-        covers("a", "a\0", false);
-        covers("a", "a\n", false);
-        covers("a\n*", "a", false);
-        covers("a\t*", "a", false);
-        covers("a *b", "a", false);
-        covers("", "a", false);
+        check("git *", "Git status", false);
+        check("git *", "git\u{a0}status", false);
+        check("git *", "git\tstatus", false);
+        check("git *", " git status", false);
+        check("git *", "g\u{456}t status", false);
+        check("é", "e\u{301}", false);
+        check("a", "a\0", false);
+        check("a", "a\n", false);
+        check("a\n*", "a", false);
+        check("a\t*", "a", false);
+        check("a *b", "a", false);
+        check("", "a", false);
     }
 
     #[test]
     fn hard_patterns_take_no_long_time() {
-        covers(&"*a".repeat(2_000), &"a".repeat(20_000), true);
-        covers(&format!("{}b", "*a".repeat(2_000)), &"a".repeat(20_000), false);
+        check(&"*a".repeat(2_000), &"a".repeat(20_000), true);
+        check(&format!("{}b", "*a".repeat(2_000)), &"a".repeat(20_000), false);
     }
 
     #[test]
     fn brackets_and_braces_stand_for_themselves() {
-        covers("[ab]", "a", false);
-        covers("{a,b}", "{a,b}", true);
-        covers("a.b", "axb", false);
+        check("[ab]", "a", false);
+        check("{a,b}", "{a,b}", true);
+        check("a.b", "axb", false);
+    }
+
+    #[test]
+    fn a_pattern_covers_another_where_all_that_it_matches_is_matched() {
+        let row = |wide: &str, narrow: &str, want: bool| assert_eq!(covers(wide, narrow), want, "{wide} {narrow}");
+        row("*", "git *", true);
+        row("git *", "git push *", true);
+        row("git *", "git *", true);
+        row("*", "*", true);
+        row("git push *", "git *", false);
+        row("?", "*", false);
+        row("?", "?", true);
+        row("web*", "webfetch", true);
+        row("webfetch", "web*", false);
+        row("rm **", "rm *", false);
+    }
+
+    #[test]
+    fn a_path_is_looked_up_as_what_it_comes_to() {
+        let row = |value: &str, want: &str| assert_eq!(straight("read", value), want, "{value}");
+        row("/tmp/../etc/*", "/etc/*");
+        row("/../../etc", "/etc");
+        row("src/./a.rs", "src/a.rs");
+        row("./secrets/x", "secrets/x");
+        row("src\\..\\x", "x");
+        row("../../x/../y", "../../y");
+        row("a/..", ".");
+        row("src/..a/...", "src/..a/...");
+        row("a//b", "a//b");
+        assert_eq!(straight("bash", "ls ./a/../b"), "ls ./a/../b");
+        decides(&[("external_directory", "/tmp/*", Allow)], "external_directory", "/tmp/../etc/*", Ask);
+        decides(&[("read", "*", Allow), ("read", "secrets/*", Deny)], "read", "./src/../secrets/x", Deny);
+    }
+
+    #[test]
+    fn tools_that_share_a_permission() {
+        for (tool, want) in
+            [("write", "edit"), ("apply_patch", "edit"), ("read_mcp_resource", "read"), ("bash", "bash")]
+        {
+            assert_eq!(permission_of(tool), want);
+        }
     }
 
     fn rules(rows: &[(&str, &str, Action)]) -> Vec<Rule> {

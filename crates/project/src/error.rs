@@ -74,6 +74,9 @@ pub enum FilesError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A pattern that means nothing.
+    #[error(transparent)]
+    Pattern(#[from] crate::BadPattern),
     /// The system said no.
     #[error("cannot {doing} {}", .path.display())]
     Io {

@@ -9,18 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use haft_permission::Grant;
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, fstat, statat};
-use tokio::io::AsyncReadExt;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::door::{self, kind};
+use crate::stamp::{ContentHash, Stamp};
 use crate::target::Bounds;
 use crate::write::{self, IfExists};
-use crate::{FilesError, Located, Target};
+use crate::{FilesError, Found, Located, Target};
 
 /// Most entries of one folder that are listed.
 pub const MAX_ENTRIES: usize = 100_000;
 /// Size of the pieces in which [`Reading`] hands out a file, in bytes.
 const PIECE: usize = 64 * 1024;
+/// Larger files, in bytes, are not hashed when they are read piece by piece.
+const MAX_HASHED: u64 = 1024 * 1024;
 /// Without `NONBLOCK` opening a pipe would wait for a writer.
 pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
@@ -84,6 +86,31 @@ impl Files {
         &self.inner.bounds.root
     }
 
+    /// The true path `path` as people and rules see it, as [`Target::title`].
+    pub fn title(&self, path: &Path) -> String {
+        self.inner.bounds.title(path)
+    }
+
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.inner.bounds
+    }
+
+    /// The first of `names` that is a file in each folder from the one `target` is in up to the working folder, which
+    /// itself is left out; nearest first. Nothing where `target` is elsewhere, or where the name leads out of the
+    /// project.
+    pub fn on_the_way(&self, target: &Target, names: &[String]) -> Vec<Target> {
+        let root = self.root();
+        let folders = target.home().ancestors().take_while(|folder| *folder != root && folder.starts_with(root));
+        let first = |folder: &Path| {
+            let there = names.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok())?;
+            match self.locate(there.to_str()?) {
+                Ok(Located::Inside(found)) if found.found() == Found::File => Some(found),
+                Ok(_) | Err(_) => None,
+            }
+        };
+        folders.filter_map(first).collect()
+    }
+
     /// Finds out where `name` leads. Relative names begin at the working folder; nothing in them is expanded.
     ///
     /// # Errors
@@ -103,7 +130,7 @@ impl Files {
         let path = for_reading(grant, target.path())?;
         blocking(move || match open_any(&path)? {
             (fd, FileType::Directory, _) => Ok(Opened::Folder(list(&path, &fd, MAX_ENTRIES)?)),
-            (fd, _, len) => Ok(Opened::File(Reading { file: File::from(fd).into(), len, path })),
+            (fd, _, stamp) => Ok(Opened::File(Reading::begin(File::from(fd), stamp, path)?)),
         })
         .await
     }
@@ -114,12 +141,22 @@ impl Files {
     ///
     /// [`FilesError::TooBig`], or the others that concern reading.
     pub async fn read(&self, grant: &Grant, target: &Target, max: u64) -> Result<Vec<u8>, FilesError> {
+        Ok(self.read_stamped(grant, target, max).await?.0)
+    }
+
+    /// The same, and how the file was when it was opened, its content hashed.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::TooBig`], or the others that concern reading.
+    pub async fn read_stamped(&self, grant: &Grant, target: &Target, max: u64) -> Result<(Vec<u8>, Stamp), FilesError> {
         let path = for_reading(grant, target.path())?;
         blocking(move || {
-            let (fd, kind, size) = open_any(&path)?;
+            let (fd, kind, stamp) = open_any(&path)?;
             if kind == FileType::Directory {
                 return Err(FilesError::Folder { path });
             }
+            let size = stamp.size;
             if size > max {
                 return Err(FilesError::TooBig { path, size, max });
             }
@@ -130,9 +167,23 @@ impl Files {
                 .read_to_end(&mut bytes)
                 .map_err(|error| FilesError::io(&path, "read", error))?;
             let size = bytes.len() as u64;
-            if size > max { Err(FilesError::TooBig { path, size, max }) } else { Ok(bytes) }
+            if size > max {
+                return Err(FilesError::TooBig { path, size, max });
+            }
+            let content = Some(ContentHash::of(&bytes));
+            Ok((bytes, Stamp { content, ..stamp }))
         })
         .await
+    }
+
+    /// How the file is now, without a look into it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FilesError`] that concern reading.
+    pub async fn stamp(&self, grant: &Grant, target: &Target) -> Result<Stamp, FilesError> {
+        let path = for_reading(grant, target.path())?;
+        blocking(move || Ok(open_any(&path)?.2)).await
     }
 
     /// Lists the folder that `target` is in, its [`Target::home`], which the grant must cover.
@@ -149,7 +200,8 @@ impl Files {
         .await
     }
 
-    /// Writes a file, whole or not at all, and makes the folders above it. Its mode stays as it was.
+    /// Writes a file, whole or not at all, and makes the folders above it. Its mode stays as it was. Returns how the
+    /// new file is, its content hashed.
     ///
     /// Dropping the future does not stop it half way: the file is then the old or the new one.
     ///
@@ -163,7 +215,7 @@ impl Files {
         target: &Target,
         bytes: impl Into<Vec<u8>>,
         if_exists: IfExists,
-    ) -> Result<(), FilesError> {
+    ) -> Result<Stamp, FilesError> {
         let path = for_writing(grant, target.path())?;
         let bytes = bytes.into();
         blocking(move || write::write(&path, &bytes, &if_exists)).await
@@ -199,20 +251,32 @@ impl Files {
 /// A file that is read piece by piece, so that its size does not matter.
 #[derive(Debug)]
 pub struct Reading {
-    file: tokio::fs::File,
-    len: u64,
+    file: Arc<File>,
     path: PathBuf,
+    /// How it was when it was opened.
+    opened: Stamp,
+    /// Read and not handed out yet: a small file takes one visit beside the runtime, not three.
+    ahead: Option<Vec<u8>>,
+    ended: bool,
+    /// Of what was handed out; `None` for files that are too large to be hashed.
+    hash: Option<ContentHash>,
 }
 
 impl Reading {
+    fn begin(file: File, opened: Stamp, path: PathBuf) -> Result<Self, FilesError> {
+        let hash = (opened.size <= MAX_HASHED).then(ContentHash::new);
+        let first = piece(&file, &path)?;
+        Ok(Self { file: Arc::new(file), path, opened, ended: first.len() < PIECE, ahead: Some(first), hash })
+    }
+
     /// Its size when it was opened, in bytes.
     pub fn len(&self) -> u64 {
-        self.len
+        self.opened.size
     }
 
     /// Whether it was empty when it was opened.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.opened.size == 0
     }
 
     /// The next bytes, never none; `None` at the end.
@@ -221,14 +285,50 @@ impl Reading {
     ///
     /// [`FilesError::Io`].
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, FilesError> {
-        let mut piece = vec![0; PIECE];
-        let got = self.file.read(&mut piece).await.map_err(|error| FilesError::io(&self.path, "read", error))?;
-        piece.truncate(got);
-        Ok((got > 0).then_some(piece))
+        let piece = match self.ahead.take() {
+            Some(piece) => piece,
+            None if self.ended => Vec::new(),
+            None => {
+                let (file, path) = (Arc::clone(&self.file), self.path.clone());
+                let piece = blocking(move || piece(&file, &path)).await?;
+                self.ended = piece.len() < PIECE;
+                piece
+            }
+        };
+        if let Some(hash) = &mut self.hash {
+            hash.add(&piece);
+        }
+        Ok((!piece.is_empty()).then_some(piece))
+    }
+
+    /// Reads on to the end, for the hash of the content alone, and says how the file was. A file of more than 1 MiB is
+    /// not hashed, and what is left of it not read.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Io`].
+    pub async fn finish(mut self) -> Result<Stamp, FilesError> {
+        let mut read = 0;
+        while self.hash.is_some() {
+            let Some(piece) = self.next().await? else { break };
+            read += piece.len() as u64;
+            // It has grown since it was opened, and may go on to.
+            if read > MAX_HASHED {
+                self.hash = None;
+            }
+        }
+        Ok(Stamp { content: self.hash.map(|hash| hash.value()), ..self.opened })
     }
 }
 
-fn for_reading(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
+/// The next bytes of `file`: as many as make a piece, fewer only at its end.
+fn piece(file: &File, path: &Path) -> Result<Vec<u8>, FilesError> {
+    let mut piece = Vec::new();
+    file.take(PIECE as u64).read_to_end(&mut piece).map_err(|error| FilesError::io(path, "read", error))?;
+    Ok(piece)
+}
+
+pub(crate) fn for_reading(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
     let path = path.to_owned();
     if grant.covers_read(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
 }
@@ -238,13 +338,13 @@ fn for_writing(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
     if grant.covers_write(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
 }
 
-/// Opens a plain file or a folder, and says which and how large.
-fn open_any(path: &Path) -> Result<(OwnedFd, FileType, u64), FilesError> {
+/// Opens a plain file or a folder, and says which and how it is.
+fn open_any(path: &Path) -> Result<(OwnedFd, FileType, Stamp), FilesError> {
     let failed = |errno| FilesError::at(path, "read", errno);
     let fd = door::open(path, READ).map_err(failed)?;
     let stat = fstat(&fd).map_err(failed)?;
     match kind(&stat) {
-        found @ (FileType::RegularFile | FileType::Directory) => Ok((fd, found, stat.st_size.try_into().unwrap_or(0))),
+        found @ (FileType::RegularFile | FileType::Directory) => Ok((fd, found, Stamp::from_stat(&stat, None))),
         _ => Err(FilesError::Special { path: path.to_owned() }),
     }
 }
@@ -275,7 +375,7 @@ fn list(path: &Path, fd: &OwnedFd, max: usize) -> Result<Listing, FilesError> {
 }
 
 /// Does slow work beside the runtime.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

@@ -15,7 +15,9 @@ mod files;
 mod group;
 mod place;
 mod process;
+mod search;
 mod shell;
+mod stamp;
 mod target;
 mod write;
 
@@ -23,6 +25,10 @@ pub use error::FilesError;
 pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
 pub use place::Place;
 pub use process::{Command, End, LINGER, ProcessError, Processes, Running};
+pub use search::{
+    BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, SomeFiles,
+};
 pub use shell::pick_shell;
+pub use stamp::Stamp;
 pub use target::{Found, Located, Outside, Target};
 pub use write::IfExists;

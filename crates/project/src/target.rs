@@ -125,7 +125,7 @@ impl Bounds {
             return Err(FilesError::BadName { name: name.to_owned(), why: "it holds a zero byte" });
         }
         let path = follow(&normal(&self.root.join(name)))?;
-        let title = relative(self.worktree.as_deref().unwrap_or(&self.root), &path);
+        let title = self.title(&path);
         let found = match fs::symlink_metadata(&path) {
             Ok(meta) if meta.is_dir() => Found::Folder,
             Ok(_) => Found::File,
@@ -142,8 +142,18 @@ impl Bounds {
         Ok(if inside { Located::Inside(target) } else { Located::Outside(Outside { target }) })
     }
 
+    /// The true path `path` as people and rules see it, as [`Target::title`].
+    pub(crate) fn title(&self, path: &Path) -> String {
+        relative(self.worktree.as_deref().unwrap_or(&self.root), path)
+    }
+
+    /// The topmost folder of the project that `path` is in, if it is inside.
+    pub(crate) fn top_above(&self, path: &Path) -> Option<&Path> {
+        [self.worktree.as_deref(), Some(self.root.as_path())].into_iter().flatten().find(|top| path.starts_with(top))
+    }
+
     fn holds(&self, path: &Path) -> bool {
-        path.starts_with(&self.root) || self.worktree.as_deref().is_some_and(|worktree| path.starts_with(worktree))
+        self.top_above(path).is_some()
     }
 }
 

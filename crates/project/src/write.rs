@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use crate::FilesError;
 use crate::door::{self, FOLDER};
+use crate::stamp::{ContentHash, Stamp};
 
 /// What to do about a file that is there already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub enum IfExists {
     /// Replace it if these bytes are what it holds, else fail with [`FilesError::Changed`]. The bytes are compared
     /// just before: between reading a file and changing it a person may take an hour to say yes.
     ReplaceOnly(Vec<u8>),
+    /// Replace it if it still looks as it did then, for a file too large to be compared, else fail with
+    /// [`FilesError::Changed`].
+    ReplaceStamped(Stamp),
     /// Replace it, whatever it holds.
     Replace,
 }
@@ -34,12 +38,12 @@ const MAX_TEMP_NAMES: usize = 100;
 ///
 /// The bytes go into a new file beside the old one, which then takes its name, its mode and, where the system
 /// lets us, its owner. They are not forced to the disk: after a power cut the file may be the old one.
-pub(crate) fn write(path: &Path, bytes: &[u8], if_exists: &IfExists) -> Result<(), FilesError> {
+pub(crate) fn write(path: &Path, bytes: &[u8], if_exists: &IfExists) -> Result<Stamp, FilesError> {
     let (folder, name) = split(path)?;
     let dir = make_folder(folder)?;
     let failed = |doing| move |errno: Errno| FilesError::at(path, doing, errno);
     let old = old_file(&dir, path, name)?;
-    may_write(&dir, path, name, old.as_ref(), if_exists)?;
+    may_write(&dir, path, name, old.is_some(), if_exists)?;
 
     let mut temp =
         Temp::make(&dir, old.as_ref(), passing_names()).map_err(|errno| FilesError::io(path, "write", errno.into()))?;
@@ -47,10 +51,14 @@ pub(crate) fn write(path: &Path, bytes: &[u8], if_exists: &IfExists) -> Result<(
     if let Some(old) = &old {
         keep_owner_and_mode(temp.file.as_fd(), old).map_err(failed("keep the mode of"))?;
     }
+    let stamp = Stamp::of(&temp.file, Some(ContentHash::of(bytes))).map_err(failed("look at"))?;
+    // Writing takes its time; what the change was made for is held against what is there at the last moment.
+    unchanged(&dir, path, name, if_exists)?;
     temp.take_name(name, if_exists).map_err(|errno| match errno {
         Errno::EXIST => FilesError::Exists { path: path.to_owned() },
         other => FilesError::at(path, "write", other),
-    })
+    })?;
+    Ok(stamp)
 }
 
 /// Removes the plain file at the true path `path`.
@@ -102,30 +110,33 @@ fn old_file(dir: &OwnedFd, path: &Path, name: &Path) -> Result<Option<Stat>, Fil
     }
 }
 
-fn may_write(
-    dir: &OwnedFd,
-    path: &Path,
-    name: &Path,
-    old: Option<&Stat>,
-    if_exists: &IfExists,
-) -> Result<(), FilesError> {
-    let Some(old) = old else {
-        return match if_exists {
-            IfExists::ReplaceOnly(_) => Err(FilesError::Changed { path: path.to_owned() }),
-            IfExists::Fail | IfExists::Replace => Ok(()),
-        };
-    };
-    // Renaming needs no right to the old file itself, but whoever made it read-only meant it.
-    if accessat(dir, name, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
-        return Err(FilesError::io(path, "write", Errno::ACCESS.into()));
-    }
+/// Whether a file may be made or replaced at all.
+fn may_write(dir: &OwnedFd, path: &Path, name: &Path, exists: bool, if_exists: &IfExists) -> Result<(), FilesError> {
+    let path = || path.to_owned();
     match if_exists {
-        IfExists::Fail => Err(FilesError::Exists { path: path.to_owned() }),
-        IfExists::ReplaceOnly(want) if !holds(dir, path, name, old, want)? => {
-            Err(FilesError::Changed { path: path.to_owned() })
+        IfExists::Fail if exists => Err(FilesError::Exists { path: path() }),
+        IfExists::ReplaceOnly(_) | IfExists::ReplaceStamped(_) if !exists => Err(FilesError::Changed { path: path() }),
+        // Renaming needs no right to the old file itself, but whoever made it read-only meant it.
+        _ if exists && accessat(dir, name, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) => {
+            Err(FilesError::io(&path(), "write", Errno::ACCESS.into()))
         }
-        IfExists::ReplaceOnly(_) | IfExists::Replace => Ok(()),
+        IfExists::Fail | IfExists::ReplaceOnly(_) | IfExists::ReplaceStamped(_) | IfExists::Replace => Ok(()),
     }
+}
+
+/// Makes sure that the old file is still the one that the change was made for.
+fn unchanged(dir: &OwnedFd, path: &Path, name: &Path, if_exists: &IfExists) -> Result<(), FilesError> {
+    let same = match if_exists {
+        IfExists::Fail | IfExists::Replace => true,
+        IfExists::ReplaceOnly(want) => match old_file(dir, path, name)? {
+            Some(old) => holds(dir, path, name, &old, want)?,
+            None => false,
+        },
+        IfExists::ReplaceStamped(want) => {
+            old_file(dir, path, name)?.is_some_and(|old| want.looks_like(&Stamp::from_stat(&old, None)))
+        }
+    };
+    if same { Ok(()) } else { Err(FilesError::Changed { path: path.to_owned() }) }
 }
 
 /// Whether the file holds exactly the bytes `want`.
@@ -186,7 +197,9 @@ impl<'a> Temp<'a> {
         match if_exists {
             IfExists::Fail => rename_to_new(self.dir, &self.name, name)?,
             // A link that was put there just now is replaced itself; what it leads to is not touched.
-            IfExists::Replace | IfExists::ReplaceOnly(_) => renameat(self.dir, &self.name, self.dir, name)?,
+            IfExists::Replace | IfExists::ReplaceOnly(_) | IfExists::ReplaceStamped(_) => {
+                renameat(self.dir, &self.name, self.dir, name)?
+            }
         }
         self.kept = true;
         Ok(())

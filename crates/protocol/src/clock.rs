@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::id::{Id, compose};
+use crate::id::{Id, compose, tick};
 
 /// A clock that also makes ids. Cheap to clone; clones share one sequence.
 ///
@@ -61,6 +61,20 @@ impl Clock {
         }
     }
 
+    /// Makes every id from now on greater than `id`, also where this clock is behind the one that made it: a machine's
+    /// that was set back, a scripted one that starts over. Ids that are not of our own form change nothing.
+    pub fn follow(&self, id: &impl Id) {
+        if let Some(tick) = tick(id) {
+            let mut inner = self.lock();
+            inner.last_tick = inner.last_tick.max(tick);
+        }
+    }
+
+    /// A random number from 0 up to, and without, 1; the same ones from equal scripted clocks.
+    pub fn chance(&self) -> f64 {
+        self.lock().chance.f64()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         // Nothing in here can be left half done, so a panic elsewhere does no harm to it.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -93,6 +107,21 @@ mod tests {
         assert_eq!(a.mint::<SessionId>(), b.mint::<SessionId>());
         assert_eq!(a.now_ms(), b.now_ms());
         assert_eq!(a.mint::<MessageId>(), b.mint::<MessageId>());
+        assert_eq!(a.chance(), b.chance());
+    }
+
+    #[test]
+    fn ids_follow_those_of_another_clock() {
+        let (late, early) = (Clock::scripted(1_800_000_000_000), Clock::scripted(1));
+        let before: MessageId = late.mint();
+        early.follow(&before);
+        assert!(early.mint::<MessageId>() > before);
+        // What is not of our form, or far in the future, does no harm.
+        for foreign in ["msg_1ffc32100001BtrqBV2TsgVo01", "msg_my-own", "msg_hfffffffffffffffx", "msg_hfffffffffffffff"]
+        {
+            early.follow(&MessageId::parse(foreign).unwrap());
+            assert!(early.mint::<MessageId>() > before, "{foreign}");
+        }
     }
 
     #[test]

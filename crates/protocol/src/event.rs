@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Ask, AskId, Failure, Message, MessageId, Part, PartId, Session, SessionId};
+use crate::{
+    Answers, Ask, AskId, Failure, Inquiry, Message, MessageId, Part, PartId, QuestionId, Session, SessionId, Todo,
+};
 
 /// Something changed. A client that applies every event to what it knew knows what the store knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,6 +111,40 @@ pub enum Event {
         /// `once`, `always` or `reject`.
         reply: String,
     },
+    /// The agent wants to know something. Not stored.
+    #[serde(rename = "question.asked")]
+    QuestionAsked(Box<Inquiry>),
+    /// Somebody answered. Not stored by itself: the call carries the answers.
+    #[serde(rename = "question.replied")]
+    QuestionReplied {
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+        /// The question.
+        #[serde(rename = "requestID")]
+        request_id: QuestionId,
+        /// What they answered, for each question.
+        answers: Answers,
+    },
+    /// Somebody did not want to answer. Not stored by itself.
+    #[serde(rename = "question.rejected")]
+    QuestionRejected {
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+        /// The question.
+        #[serde(rename = "requestID")]
+        request_id: QuestionId,
+    },
+    /// The list of things to do changed.
+    #[serde(rename = "todo.updated")]
+    TodoUpdated {
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+        /// The list as it is now.
+        todos: Vec<Todo>,
+    },
 }
 
 impl Event {
@@ -123,8 +159,12 @@ impl Event {
             | Event::PartUpdated { session_id, .. }
             | Event::PartDelta { session_id, .. }
             | Event::PartRemoved { session_id, .. }
-            | Event::PermissionReplied { session_id, .. } => session_id,
+            | Event::PermissionReplied { session_id, .. }
+            | Event::QuestionReplied { session_id, .. }
+            | Event::QuestionRejected { session_id, .. }
+            | Event::TodoUpdated { session_id, .. } => session_id,
             Event::PermissionAsked(ask) => &ask.session_id,
+            Event::QuestionAsked(inquiry) => &inquiry.session_id,
         }
     }
 }
@@ -137,4 +177,13 @@ pub enum Status {
     Idle,
     /// A turn runs.
     Busy,
+    /// A turn waits before it asks the model again.
+    Retry {
+        /// How often it has failed so far, from 1.
+        attempt: u32,
+        /// Why it failed, for people.
+        message: String,
+        /// When it will be tried again, in Unix milliseconds.
+        next: u64,
+    },
 }

@@ -58,7 +58,11 @@ impl History {
             | Event::SessionStatus { .. }
             | Event::SessionError { .. }
             | Event::PermissionAsked(_)
-            | Event::PermissionReplied { .. } => {}
+            | Event::PermissionReplied { .. }
+            | Event::QuestionAsked(_)
+            | Event::QuestionReplied { .. }
+            | Event::QuestionRejected { .. }
+            | Event::TodoUpdated { .. } => {}
         }
     }
 

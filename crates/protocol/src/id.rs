@@ -95,6 +95,8 @@ ids! {
     PartId "prt" false;
     /// Names a request for permission.
     AskId "per" false;
+    /// Names a question to a person.
+    QuestionId "que" false;
     /// Names an event on a stream.
     EventId "evt" false;
     /// Names a kept tool output.
@@ -110,6 +112,13 @@ fn check(text: &str, prefix: &'static str) -> Result<(), BadId> {
         Some(rest) if text.len() <= 128 && plain(rest) => Ok(()),
         _ => Err(BadId { text: text.chars().take(80).collect(), prefix }),
     }
+}
+
+/// The tick at which an ascending id of our own form was made. Ones beyond the year 9,000 are taken for foreign.
+pub(crate) fn tick(id: &impl Id) -> Option<u64> {
+    let digits = id.as_str().split_once("_h")?.1.get(..15)?;
+    let tick = u64::from_str_radix(digits, 16).ok().filter(|_| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    tick.filter(|tick| *tick < 0xe00_0000_0000_0000)
 }
 
 /// The text of an id made at tick `tick` (`unix_ms * 4096 + counter`) with `chance` giving numbers below 62.

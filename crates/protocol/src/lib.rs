@@ -13,16 +13,20 @@ mod history;
 mod id;
 mod message;
 mod part;
+mod question;
 mod session;
+mod todo;
 
 pub use ask::{Ask, AskedBy, Reply};
 pub use clock::Clock;
 pub use event::{Event, Status};
 pub use history::{History, Turned};
-pub use id::{AskId, BadId, EventId, Id, MessageId, OutputId, PartId, SessionId};
+pub use id::{AskId, BadId, EventId, Id, MessageId, OutputId, PartId, QuestionId, SessionId};
 pub use message::{Assistant, CacheTokens, Failure, Message, MessageTime, ModelRef, Paths, Tokens, User};
-pub use part::{Part, PartKind, Span, ToolSpan, ToolState};
-pub use session::{Session, SessionModel, SessionTime};
+pub use part::{Part, PartKind, RetryTime, Span, ToolSpan, ToolState};
+pub use question::{Answers, Choice, Inquiry, Question};
+pub use session::{RuleAction, Session, SessionModel, SessionRule, SessionTime};
+pub use todo::Todo;
 
 /// A JSON object that keeps the order of its keys.
 pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{MessageId, Object, PartId, SessionId, Tokens};
+use crate::{Failure, MessageId, Object, PartId, SessionId, Tokens};
 
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub enum PartKind {
         /// Made by the program, not by the person: shown to the model, dimmed for people.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         synthetic: bool,
+        /// For people alone: shown, and not sent to the model.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ignored: bool,
         /// From when to when the model wrote it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time: Option<Span>,
@@ -78,6 +81,32 @@ pub enum PartKind {
         /// The item.
         metadata: Object,
     },
+    /// The person named a sub-agent.
+    Agent {
+        /// Its name.
+        name: String,
+    },
+    /// The person started a sub-agent by a command.
+    Subtask {
+        /// What it is to do.
+        prompt: String,
+        /// The same in a few words.
+        description: String,
+        /// The agent.
+        agent: String,
+        /// The command it came from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+    },
+    /// Asking the model failed, and it was asked again.
+    Retry {
+        /// How often it had failed, from 1.
+        attempt: u32,
+        /// Why.
+        error: Failure,
+        /// When; only the beginning is told.
+        time: RetryTime,
+    },
     /// A model call begins.
     StepStart {},
     /// A model call ended.
@@ -100,9 +129,13 @@ impl Part {
             PartKind::Tool { state, .. } => {
                 matches!(state, ToolState::Pending { .. } | ToolState::Running { .. })
             }
-            PartKind::File { .. } | PartKind::Vendor { .. } | PartKind::StepStart {} | PartKind::StepFinish { .. } => {
-                false
-            }
+            PartKind::File { .. }
+            | PartKind::Vendor { .. }
+            | PartKind::Agent { .. }
+            | PartKind::Subtask { .. }
+            | PartKind::Retry { .. }
+            | PartKind::StepStart {}
+            | PartKind::StepFinish { .. } => false,
         }
     }
 
@@ -113,6 +146,9 @@ impl Part {
             PartKind::File { .. }
             | PartKind::Tool { .. }
             | PartKind::Vendor { .. }
+            | PartKind::Agent { .. }
+            | PartKind::Subtask { .. }
+            | PartKind::Retry { .. }
             | PartKind::StepStart {}
             | PartKind::StepFinish { .. } => {}
         }
@@ -127,6 +163,13 @@ pub struct Span {
     /// The end; `None` while it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<u64>,
+}
+
+/// When something happened, in Unix milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryTime {
+    /// The moment.
+    pub created: u64,
 }
 
 /// A tool call as it is stored and sent to clients.

@@ -38,6 +38,9 @@ pub struct Session {
     /// What all its finished steps used.
     #[serde(default)]
     pub tokens: Tokens,
+    /// Rules of this session alone, laid over those of whichever agent answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<Vec<SessionRule>>,
     /// Whatever a client wishes to keep with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
@@ -56,6 +59,29 @@ pub struct SessionModel {
     /// Which named set of options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+}
+
+/// One rule of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRule {
+    /// The permission, or a pattern over their names.
+    pub permission: String,
+    /// A pattern over what is asked for.
+    pub pattern: String,
+    /// What then.
+    pub action: RuleAction,
+}
+
+/// What a [`SessionRule`] says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleAction {
+    /// Yes.
+    Allow,
+    /// A person decides.
+    Ask,
+    /// No.
+    Deny,
 }
 
 /// Times of a session in Unix milliseconds.

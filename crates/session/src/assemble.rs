@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use haft_llm::{AssistantPart, Content, Message as Turn, Request, ToolResult, ToolSpec};
-use haft_protocol::{Assistant, Failure, History, Message, ModelRef, Object, Part, PartKind, ToolState, Turned};
+use haft_llm::{AssistantPart, Content, Message as Turn, Request, ToolChoice, ToolResult, ToolSpec};
+use haft_protocol::{Assistant, Failure, History, Message, ModelRef, Object, Part, PartKind, ToolState, Turned, User};
 use haft_tool::Spec;
 use serde_json::Value;
 
@@ -17,8 +17,21 @@ use crate::recover::cut_off;
 
 /// The request for the next step of `history`.
 pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
-    Projection::default().request(system, history, tools, model)
+    Projection::default().request(system, history, tools, model, &|_, _| None)
 }
+
+/// The same for the last step that a turn may take: without tools, and with the order to sum up.
+pub(crate) fn last(mut request: Request) -> Request {
+    request.tools = Vec::new();
+    request.tool_choice = ToolChoice::None;
+    let text = reminder(include_str!("reminders/limit.md"));
+    request.messages.push(Arc::new(Turn::User { content: vec![Content::Text { text }] }));
+    request
+}
+
+/// What is added to a prompt in requests, though nobody wrote it: by the name of the agent that is asked and of the
+/// one that answered before. It must depend on nothing else, or a request would not begin as the one before it did.
+pub(crate) type Remind<'a> = dyn Fn(&str, Option<&str>) -> Option<&'static str> + 'a;
 
 /// A history as the messages of a request, of which each is made once: what a step costs must not grow with what came
 /// before it, except by the bytes of the request itself.
@@ -27,19 +40,43 @@ pub(crate) struct Projection {
     /// How many messages of the history are in `made`. They are settled: nothing about them changes any more.
     settled: usize,
     made: Vec<Arc<Turn>>,
+    /// The last answer among them.
+    before: Option<Before>,
+}
+
+/// What a prompt's place in a request depends on: the answer before it.
+#[derive(Debug, Clone)]
+struct Before {
+    agent: String,
+    /// Whether the turn went on behind it.
+    went_on: bool,
+    /// When it ended, in Unix milliseconds.
+    until: u64,
 }
 
 impl Projection {
     /// The request for the next step of `history`, which must be the one of the calls before, grown, and for the same
     /// model.
-    pub(crate) fn request(&mut self, system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
+    pub(crate) fn request(
+        &mut self,
+        system: &str,
+        history: &History,
+        tools: &[Spec],
+        model: &Model,
+        remind: &Remind<'_>,
+    ) -> Request {
         let messages = history.messages();
         let session = messages.first().map(|turned| turned.info.session_id().to_string());
-        let made = |turned: &Turned| turns(turned, &model.reference).into_iter().map(Arc::new);
+        let made = |turned: &Turned, before: &mut Option<Before>| {
+            turns(turned, &model.reference, before, remind).into_iter().map(Arc::new).collect::<Vec<_>>()
+        };
         let settled = messages[self.settled..].iter().take_while(|turned| is_settled(turned)).count();
-        self.made.extend(messages[self.settled..][..settled].iter().flat_map(made));
+        for turned in &messages[self.settled..][..settled] {
+            self.made.extend(made(turned, &mut self.before));
+        }
         self.settled += settled;
-        let open = messages[self.settled..].iter().flat_map(made);
+        let mut before = self.before.clone();
+        let open: Vec<_> = messages[self.settled..].iter().flat_map(|turned| made(turned, &mut before)).collect();
         Request {
             model: model.api_id.clone(),
             system: system.to_owned(),
@@ -66,24 +103,57 @@ pub fn definition(spec: &Spec) -> ToolSpec {
     ToolSpec { name: spec.name.clone(), description: spec.description.clone(), parameters: spec.parameters.clone() }
 }
 
-fn turns(turned: &Turned, model: &ModelRef) -> Vec<Turn> {
+fn turns(turned: &Turned, model: &ModelRef, before: &mut Option<Before>, remind: &Remind<'_>) -> Vec<Turn> {
     match &turned.info {
-        Message::User(_) => {
-            let content: Vec<Content> = turned.parts.iter().filter_map(shown).collect();
-            if content.is_empty() { Vec::new() } else { vec![Turn::User { content }] }
+        Message::User(user) => prompt(user, &turned.parts, before.as_ref(), remind).into_iter().collect(),
+        Message::Assistant(assistant) => {
+            *before = Some(Before {
+                agent: assistant.agent.clone(),
+                went_on: assistant.error.is_none() && assistant.finish.as_deref() == Some("tool-calls"),
+                until: assistant.time.completed.unwrap_or(0),
+            });
+            answer(assistant, &turned.parts, model)
         }
-        Message::Assistant(assistant) => answer(assistant, &turned.parts, model),
     }
+}
+
+fn prompt(user: &User, parts: &[Part], before: Option<&Before>, remind: &Remind<'_>) -> Option<Turn> {
+    // It came while the answer before it was still being worked on, and the turn went on: the model must not take it
+    // for the end of what it was doing.
+    let steers = before.is_some_and(|before| before.went_on && user.time.created <= before.until);
+    let content = parts.iter().filter_map(|part| steering(part).filter(|_| steers).or_else(|| shown(part)));
+    let mut content: Vec<Content> = content.collect();
+    if content.is_empty() {
+        return None;
+    }
+    let added = remind(&user.agent, before.map(|before| before.agent.as_str()));
+    content.extend(added.map(Content::text));
+    Some(Turn::User { content })
+}
+
+/// The person's own words as they steer a turn that runs.
+fn steering(part: &Part) -> Option<Content> {
+    let PartKind::Text { text, synthetic: false, ignored: false, .. } = &part.kind else { return None };
+    let words = format!("{}\n\n{text}", include_str!("reminders/steer.md").trim());
+    (!text.is_empty()).then(|| Content::Text { text: reminder(&words) })
+}
+
+/// Words of the program's own, so marked that a model does not take them for the user's.
+fn reminder(text: &str) -> String {
+    format!("<system-reminder>\n{}\n</system-reminder>", text.trim())
 }
 
 fn shown(part: &Part) -> Option<Content> {
     match &part.kind {
-        PartKind::Text { text, .. } if !text.is_empty() => Some(Content::text(text)),
+        PartKind::Text { text, ignored: false, .. } if !text.is_empty() => Some(Content::text(text)),
         PartKind::File { mime, filename, url } => media(mime, filename.as_deref(), url),
         PartKind::Text { .. }
         | PartKind::Reasoning { .. }
         | PartKind::Tool { .. }
         | PartKind::Vendor { .. }
+        | PartKind::Agent { .. }
+        | PartKind::Subtask { .. }
+        | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => None,
     }
@@ -130,7 +200,12 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef) -> Vec<Turn> 
             PartKind::Vendor { metadata } => {
                 said.extend(item(Some(metadata)).map(|item| AssistantPart::Vendor { item }));
             }
-            PartKind::File { .. } | PartKind::StepStart {} | PartKind::StepFinish { .. } => {}
+            PartKind::File { .. }
+            | PartKind::Agent { .. }
+            | PartKind::Subtask { .. }
+            | PartKind::Retry { .. }
+            | PartKind::StepStart {}
+            | PartKind::StepFinish { .. } => {}
         }
     }
     let mut turns = Vec::new();
@@ -154,6 +229,9 @@ fn counts(assistant: &Assistant, parts: &[Part]) -> bool {
             PartKind::Reasoning { .. }
             | PartKind::File { .. }
             | PartKind::Vendor { .. }
+            | PartKind::Agent { .. }
+            | PartKind::Subtask { .. }
+            | PartKind::Retry { .. }
             | PartKind::StepStart {}
             | PartKind::StepFinish { .. } => false,
         }),

@@ -6,21 +6,32 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use haft_permission::{Access, Asker, Denied, Gate, Grant, Rule};
-use haft_protocol::{AskedBy, Clock, MessageId, Object, OutputId, Part, PartKind, SessionId, ToolSpan, ToolState};
-use haft_tool::{Attachment, Call, CallId, Host, INVALID, Output, Registry, ToolError, parse_arguments};
+use haft_permission::{Access, Action, Asker, Denied, Gate, Grant, Rule, Rules};
+use haft_protocol::{
+    Answers, AskedBy, Clock, MessageId, Object, OutputId, Part, PartKind, Question, SessionId, Todo, ToolSpan,
+    ToolState,
+};
+use haft_tool::{
+    Allowing, Attachment, Call, CallId, Host, INVALID, Marks, Output, Registry, ToolError, parse_arguments,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::Questions;
 use crate::fold::Planned;
+use crate::todos::Todos;
 
 /// What the calls of a session share. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Calls {
     pub registry: Registry,
     pub gate: Gate,
-    pub rules: Arc<[Rule]>,
+    pub questions: Questions,
+    /// What the session has seen of files.
+    pub marks: Marks,
+    pub todos: Todos,
+    pub rules: Rules,
     pub clock: Clock,
     pub outputs: PathBuf,
     pub session: SessionId,
@@ -55,6 +66,11 @@ pub(crate) struct Ended {
 }
 
 impl Calls {
+    /// The same for a call that the person makes with their own hands: making it is the leave, so nothing is asked.
+    pub(crate) fn by_hand(&self, registry: &Registry) -> Self {
+        Self { registry: registry.clone(), rules: everything(), ..self.clone() }
+    }
+
     /// Finds the tool and reads the arguments. What cannot be matched or read becomes the `invalid` tool, which
     /// tells the model what is wrong.
     pub(crate) fn prepare(&self, name: &str, arguments: &str) -> Prepared {
@@ -165,6 +181,11 @@ pub(crate) fn part(planned: &Planned, name: &str, session: &SessionId, message: 
     }
 }
 
+/// The rules of what a person does with their own hands.
+pub(crate) fn everything() -> Rules {
+    Rules::from(vec![Rule::new("*", "*", Action::Allow)])
+}
+
 struct CallHost {
     calls: Calls,
     asked_by: AskedBy,
@@ -185,10 +206,37 @@ impl Host for CallHost {
         })
     }
 
+    fn allowing(&self, permission: &str) -> Allowing {
+        let (rules, permission) = (self.calls.rules.clone(), permission.to_owned());
+        Arc::new(move |pattern| rules.decide(&permission, pattern, false).0 == Action::Allow)
+    }
+
     fn progress(&self, title: &str, metadata: Object) {
         let Report { slot, to } = &self.report;
         // A full queue means that nobody had time to look at the last ones; the next will show as much.
         let _ = to.try_send(Progress { slot: *slot, title: title.to_owned(), metadata });
+    }
+
+    fn question(&self, questions: Vec<Question>) -> BoxFuture<'_, Result<Answers, Denied>> {
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => Err(Denied::Closed),
+                answers = self.calls.questions.ask(&self.calls.session, Some(self.asked_by.clone()), questions) => answers,
+            }
+        })
+    }
+
+    fn todos(&self) -> BoxFuture<'_, Result<Vec<Todo>, ToolError>> {
+        Box::pin(async { Ok(self.calls.todos.list()) })
+    }
+
+    fn set_todos(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(self.calls.todos.set(todos))
+    }
+
+    fn marks(&self) -> &Marks {
+        &self.calls.marks
     }
 
     fn output_file(&self) -> PathBuf {

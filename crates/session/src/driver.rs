@@ -1,259 +1,295 @@
-//! Owns one session: its record, its history, and the turn that runs.
+//! Owns one session: its record, its history, the prompts that wait and the turn that runs.
 
-use haft_protocol::{
-    Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Session as Record, SessionId,
-    SessionModel, SessionTime, Status, Tokens, User,
-};
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesOrdered;
+use haft_permission::Asker;
+use haft_protocol::{Event, Failure, History, MessageId, PartKind, Session as Record, Status, ToolState};
 use haft_store::Lease;
-use haft_tool::Spec;
+use haft_tool::Marks;
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::assemble::Projection;
-use crate::calls::Calls;
-use crate::error::SessionError;
-use crate::policy;
+use crate::cast::{Cast, Casting};
+use crate::error::{SessionError, TurnError};
+use crate::fold::Planned;
+use crate::hands::SHELL;
+use crate::instructions::Instructions;
+use crate::intake::{Intake, Taken};
 use crate::prompt::{Prompt, title};
 use crate::recover::close_all;
-use crate::setup::{NewSession, Setup};
-use crate::slug::slug;
-use crate::system;
-use crate::turn::{Turn, TurnEnd, record_all};
+use crate::role::{Memory, Role, calls};
+use crate::setup::Setup;
+use crate::todos::Todos;
+use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
-/// Requests that may wait for the session's task.
-const MAX_INBOX: usize = 32;
+/// Prompts that may wait to be answered, the one that is being answered among them.
+pub(crate) const MAX_WAITING: usize = 16;
 
-/// A handle to a session. Cheap to clone; the session ends, and a running turn stops, with the last one.
-#[derive(Clone)]
-pub struct Session {
-    id: SessionId,
-    inbox: mpsc::Sender<Inbox>,
-}
+/// What a model reads of a command that the person ran.
+const BY_HAND: &str = "The user ran this command.";
+
+/// What whoever asked is told.
+pub(crate) type Answer = oneshot::Sender<Result<TurnEnd, SessionError>>;
 
 /// Everything that can wake a session. There is nothing else.
-enum Inbox {
-    Prompt(Prompt, oneshot::Sender<Result<TurnEnd, SessionError>>),
+pub(crate) enum Inbox {
+    Prompt(Prompt, Answer),
+    Shell(String, Answer),
     Abort,
 }
 
-impl Session {
-    /// Makes a session and stores it.
-    ///
-    /// # Errors
-    ///
-    /// When its folder is not there or the store cannot be written.
-    pub async fn create(setup: Setup, new: NewSession) -> Result<Self, SessionError> {
-        if !setup.place.directory.is_dir() {
-            return Err(SessionError::Gone(setup.place.directory));
-        }
-        let id = new_id(&setup).await?;
-        let now = setup.clock.now_ms();
-        let record = Record {
-            slug: slug(&id),
-            project_id: setup.place.project_id.clone(),
-            directory: setup.place.directory.display().to_string(),
-            path: setup.place.relative(),
-            parent_id: None,
-            title: new.title.unwrap_or_default(),
-            agent: Some(setup.agent.name.clone()),
-            model: Some(model(&setup)),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            cost: 0.0,
-            tokens: Tokens::default(),
-            metadata: None,
-            time: SessionTime { created: now, updated: now, archived: None },
-            id: id.clone(),
-        };
-        let lease = setup.journal.claim(&id)?;
-        let event = Event::SessionCreated { session_id: id, info: Box::new(record.clone()) };
-        setup.journal.record(event).await?;
-        Ok(Self::start(Driver::new(setup, record, History::default(), lease)))
-    }
-
-    /// Opens a stored session and closes what a crash left open in it.
-    ///
-    /// # Errors
-    ///
-    /// When there is none of that name, another process is at work on it, its folder is gone, or the store fails.
-    pub async fn open(setup: Setup, id: &SessionId) -> Result<Self, SessionError> {
-        let unknown = || SessionError::Unknown(id.clone());
-        // No lock is made for what is not there.
-        setup.journal.session(id).await?.ok_or_else(unknown)?;
-        let lease = setup.journal.claim(id)?;
-        // Until now another owner may have changed it.
-        let record = setup.journal.session(id).await?.ok_or_else(unknown)?;
-        if !setup.place.directory.is_dir() {
-            return Err(SessionError::Gone(setup.place.directory));
-        }
-        let mut history = setup.journal.history(id).await?;
-        let why = Failure::aborted("haft was stopped while this was written");
-        let open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
-        record_all(&setup, &mut history, open).await?;
-        Ok(Self::start(Driver::new(setup, record, history, lease)))
-    }
-
-    fn start(driver: Driver) -> Self {
-        let (inbox, wake) = mpsc::channel(MAX_INBOX);
-        let id = driver.record.id.clone();
-        let span = tracing::info_span!("session", session.id = %id);
-        // The task ends by itself when the last handle is dropped, which closes the inbox.
-        tokio::spawn(driver.run(wake).instrument(span));
-        Self { id, inbox }
-    }
-
-    /// Its id.
-    pub fn id(&self) -> &SessionId {
-        &self.id
-    }
-
-    /// Asks, and waits until the turn ends. What happens meanwhile is told by the journal.
-    ///
-    /// Dropping the future does not stop the turn; [`Session::abort`] does.
-    ///
-    /// # Errors
-    ///
-    /// When a turn runs already, a file cannot be attached, the model fails or the store fails.
-    pub async fn prompt(&self, prompt: Prompt) -> Result<TurnEnd, SessionError> {
-        let (done, end) = oneshot::channel();
-        let ended = || SessionError::Ended(self.id.clone());
-        self.inbox.send(Inbox::Prompt(prompt, done)).await.map_err(|_| ended())?;
-        end.await.map_err(|_| ended())?
-    }
-
-    /// Stops the turn that runs, if one does.
-    pub async fn abort(&self) {
-        // A session that has ended has nothing left to stop.
-        let _ = self.inbox.send(Inbox::Abort).await;
-    }
-}
-
-struct Driver {
-    setup: Setup,
+pub(crate) struct Driver {
+    setup: Arc<Setup>,
     record: Record,
     history: History,
     projection: Projection,
-    calls: Calls,
-    tools: Vec<Spec>,
-    system: String,
+    memory: Memory,
+    instructions: Instructions,
+    role: Role,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
 
+/// The prompts that wait, and who waits for their answers.
+struct Desk {
+    setup: Arc<Setup>,
+    record: Record,
+    memory: Memory,
+    casting: Casting,
+    /// Those that are being taken in.
+    intake: FuturesOrdered<BoxFuture<'static, (Result<Taken, SessionError>, Answer)>>,
+    /// Whoever waits for the answer to a stored one.
+    callers: Vec<Caller>,
+}
+
+struct Caller {
+    message: MessageId,
+    done: Answer,
+}
+
 impl Driver {
-    fn new(setup: Setup, record: Record, history: History, lease: Lease) -> Self {
-        // What a rule closes altogether is neither offered nor run when it is called all the same.
-        let registry =
-            setup.registry.offered(&setup.model.api_id, |permission| !policy::hidden(permission, &setup.rules));
-        let tools = registry.specs();
-        let calls = Calls {
-            registry,
-            gate: setup.gate.clone(),
-            rules: setup.rules.clone().into(),
-            clock: setup.clock.clone(),
-            outputs: setup.outputs.clone(),
-            session: record.id.clone(),
-        };
-        let system = system::prompt(&setup);
-        Self { setup, record, history, projection: Projection::default(), calls, tools, system, _lease: lease }
+    /// Opens what is stored and closes what a crash left open in it.
+    pub(crate) async fn open(setup: Setup, record: Record, lease: Lease) -> Result<Self, SessionError> {
+        let mut history = setup.journal.history(&record.id).await?;
+        for turned in history.messages() {
+            setup.clock.follow(turned.info.id());
+            turned.parts.iter().for_each(|part| setup.clock.follow(&part.id));
+        }
+        let todos = setup.journal.todos(&record.id).await?;
+        let why = Failure::aborted("haft was stopped while this was written");
+        let open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
+        record_all(&setup, &mut history, open).await?;
+        let setup = Arc::new(setup);
+        let memory = memory(&setup, &record, &history, todos);
+        let casting = Casting::new(Arc::clone(&setup));
+        let role = Role::new(&setup, casting.usual(), &record, &memory, "");
+        let (projection, instructions) = (Projection::default(), Instructions::default());
+        Ok(Self { setup, record, history, projection, memory, instructions, role, _lease: lease })
     }
 
-    async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
-        while let Some(wake) = inbox.recv().await {
-            match wake {
-                Inbox::Prompt(prompt, done) => {
-                    let end = self.answer(prompt, &mut inbox).await;
-                    // Whoever asked may not wait any more; the journal has it all.
-                    let _ = done.send(end);
+    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
+        let mut desk = Desk {
+            setup: Arc::clone(&self.setup),
+            record: self.record.clone(),
+            memory: self.memory.clone(),
+            casting: Casting::new(Arc::clone(&self.setup)),
+            intake: FuturesOrdered::new(),
+            callers: Vec::new(),
+        };
+        loop {
+            tokio::select! {
+                wake = inbox.recv() => match wake {
+                    Some(Inbox::Prompt(prompt, done)) => desk.take(prompt, done),
+                    Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
+                    Some(Inbox::Abort) => desk.drop_intake(),
+                    None => return,
+                },
+                Some((taken, done)) = desk.intake.next() => {
+                    self.begin(taken, done, &mut desk, &mut inbox).await;
                 }
-                Inbox::Abort => {}
             }
         }
     }
 
-    /// Takes a prompt and runs its turn, still listening.
-    async fn answer(&mut self, prompt: Prompt, inbox: &mut mpsc::Receiver<Inbox>) -> Result<TurnEnd, SessionError> {
-        let prompt = self.store(prompt).await?;
-        self.status(Status::Busy);
+    /// Stores a prompt that was taken in, and runs turns until every stored prompt is answered.
+    async fn begin(
+        &mut self,
+        taken: Result<Taken, SessionError>,
+        done: Answer,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) {
+        let stored = match taken {
+            Ok(taken) => {
+                let stored = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await;
+                stored.map(|message| (message, taken.cast)).map_err(SessionError::from)
+            }
+            Err(error) => Err(error),
+        };
+        let (message, mut cast) = match stored {
+            Ok(stored) => stored,
+            // Whoever asked may not wait any more; the journal has it all. So in all answers below.
+            Err(error) => return drop(done.send(Err(error))),
+        };
+        desk.callers.push(Caller { message: message.clone(), done });
+        let mut next = Some((message.clone(), message));
+        while let Some((first, latest)) = next.take() {
+            self.status(Status::Busy);
+            self.cast(Arc::clone(&cast)).await;
+            let Outcome { result, waiting, latest_cast } = self.turn(first, latest, desk, inbox).await;
+            self.status(Status::Idle);
+            let handed_over = matches!(result, Ok(Stop::HandOver));
+            let aborted = matches!(result, Ok(Stop::End(TurnEnd::Aborted)));
+            if result.is_err() {
+                // What is stored is the truth, also where a write failed half way.
+                if let Ok(history) = self.setup.journal.history(&self.record.id).await {
+                    (self.history, self.projection) = (history, Projection::default());
+                }
+            }
+            desk.tell(result, &waiting);
+            if aborted || waiting.is_empty() {
+                continue;
+            }
+            cast = latest_cast.unwrap_or(cast);
+            // The one who takes over answers everything since; else what waits is a turn of its own.
+            let first = if handed_over { desk.callers.first().map(|caller| caller.message.clone()) } else { None };
+            let begin = first.or_else(|| waiting.first().cloned());
+            next = begin.zip(waiting.last().cloned());
+        }
+        desk.end();
+    }
+
+    /// Runs one turn, still listening.
+    async fn turn(
+        &mut self,
+        first: MessageId,
+        prompt: MessageId,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) -> Outcome {
         let cancel = CancellationToken::new();
-        let id = self.record.id.clone();
+        let (arrive, mut arrivals) = mpsc::channel(MAX_WAITING);
+        let mut latest_cast = None;
         let turn = Turn {
             setup: &self.setup,
-            system: &self.system,
-            tools: &self.tools,
-            calls: &self.calls,
+            role: &self.role,
             session: &mut self.record,
             history: &mut self.history,
             projection: &mut self.projection,
+            arrivals: &mut arrivals,
+            first,
             prompt,
             cancel: cancel.clone(),
+            state: State::default(),
         };
-        let end = {
+        let (mut result, waiting) = {
             let mut turn = std::pin::pin!(turn.run().instrument(tracing::info_span!("turn")));
             let mut listening = true;
             loop {
                 tokio::select! {
-                    end = &mut turn => break end,
-                    wake = inbox.recv(), if listening => match wake {
-                        Some(Inbox::Prompt(_, done)) => {
-                            // Whoever asked may not wait any more.
-                            let _ = done.send(Err(SessionError::Busy(id.clone())));
+                    ended = &mut turn => break ended,
+                    wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
+                    Some((taken, done)) = desk.intake.next() => match taken {
+                        Ok(taken) => {
+                            desk.callers.push(Caller { message: taken.id.clone(), done });
+                            latest_cast = Some(Arc::clone(&taken.cast));
+                            // There is room: no more prompts are taken in than fit.
+                            let _ = arrive.try_send(taken);
                         }
-                        Some(Inbox::Abort) => cancel.cancel(),
-                        // The last handle is gone: nobody is left to see the end.
-                        None => {
-                            cancel.cancel();
-                            listening = false;
-                        }
+                        Err(error) => drop(done.send(Err(error))),
                     },
                 }
             }
         };
-        self.status(Status::Idle);
-        if end.is_err() {
-            // What is stored is the truth, also where a write failed half way.
-            if let Ok(history) = self.setup.journal.history(&id).await {
-                (self.history, self.projection) = (history, Projection::default());
+        let mut waiting: Vec<MessageId> = waiting.into();
+        // Those that came with its end.
+        while let Ok(taken) = arrivals.try_recv() {
+            match store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await {
+                Ok(message) => waiting.push(message),
+                Err(error) => result = result.and(Err(error)),
             }
         }
-        Ok(end?)
+        Outcome { result, waiting, latest_cast }
     }
 
-    /// Stores a prompt as a message.
-    async fn store(&mut self, prompt: Prompt) -> Result<MessageId, SessionError> {
-        let id: MessageId = self.setup.clock.mint();
-        let now = self.setup.clock.now_ms();
-        if self.record.title.is_empty() {
-            self.record.title = title(&prompt.text);
-        }
-        self.record.model = Some(model(&self.setup));
-        self.record.agent = Some(self.setup.agent.name.clone());
-        self.record.time.updated = now;
-        let user = User {
-            id: id.clone(),
-            session_id: self.record.id.clone(),
-            time: MessageTime { created: now, completed: None },
-            agent: self.setup.agent.name.clone(),
-            model: self.setup.model.reference.clone(),
+    /// Runs a command that the person typed, and keeps it. No model is asked.
+    async fn shell(&mut self, command: String, done: Answer, desk: &mut Desk, inbox: &mut mpsc::Receiver<Inbox>) {
+        let end = self.run_shell(command, desk, inbox).await;
+        let _ = done.send(end.map_err(SessionError::from));
+        desk.end();
+    }
+
+    async fn run_shell(
+        &mut self,
+        command: String,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) -> Result<TurnEnd, TurnError> {
+        let words =
+            PartKind::Text { text: BY_HAND.to_owned(), synthetic: true, ignored: false, time: None, metadata: None };
+        let taken = Taken {
+            id: self.setup.clock.mint(),
+            cast: Arc::clone(&self.role.cast),
+            title: title(&command),
+            parts: vec![words],
         };
-        let words = PartKind::Text { text: prompt.text, synthetic: false, time: None, metadata: None };
-        let session_id = self.record.id.clone();
-        let mut events = vec![
-            Event::SessionUpdated { session_id: session_id.clone(), info: Box::new(self.record.clone()) },
-            Event::MessageUpdated { session_id: session_id.clone(), info: Box::new(Message::User(user)) },
-        ];
-        events.extend(std::iter::once(words).chain(prompt.shown).map(|kind| Event::PartUpdated {
-            session_id: session_id.clone(),
-            part: Box::new(Part {
-                id: self.setup.clock.mint(),
-                session_id: session_id.clone(),
-                message_id: id.clone(),
-                kind,
-            }),
-            time: now,
-        }));
-        record_all(&self.setup, &mut self.history, events).await?;
-        Ok(id)
+        let prompt = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await?;
+        let by_hand = self.role.calls.by_hand(&self.setup.registry);
+        let call = Planned {
+            part: self.setup.clock.mint(),
+            call: format!("{prompt}_{SHELL}"),
+            name: SHELL.to_owned(),
+            arguments: json!({ "command": command }).to_string(),
+            metadata: None,
+        };
+        self.status(Status::Busy);
+        let cancel = CancellationToken::new();
+        let (_arrive, mut arrivals) = mpsc::channel(1);
+        let turn = Turn {
+            setup: &self.setup,
+            role: &self.role,
+            session: &mut self.record,
+            history: &mut self.history,
+            projection: &mut self.projection,
+            arrivals: &mut arrivals,
+            first: prompt.clone(),
+            prompt,
+            cancel: cancel.clone(),
+            state: State::default(),
+        };
+        let end = {
+            let mut turn = std::pin::pin!(turn.run_by_hand(by_hand, call).instrument(tracing::info_span!("shell")));
+            let mut listening = true;
+            loop {
+                tokio::select! {
+                    end = &mut turn => break end,
+                    // Prompts are taken in meanwhile and begin when it has ended.
+                    wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
+                }
+            }
+        };
+        self.status(Status::Idle);
+        end
+    }
+
+    /// Makes `cast` the one who answers, and looks whether the instructions changed.
+    async fn cast(&mut self, cast: Arc<Cast>) {
+        let Self { setup, record, memory, instructions, .. } = self;
+        let asker = Asker { session: record.id.clone(), call: None };
+        let changed = instructions.refresh(&setup.options.instructions, &setup.place, &setup.gate, &asker).await;
+        if !cast.is_same(&self.role.cast) {
+            // What a vendor made goes to no other, so the messages are made anew.
+            self.projection = Projection::default();
+            self.role = Role::new(setup, cast, record, memory, &instructions.text(&memory.marks));
+        } else if changed {
+            self.role.tell(setup, memory, &instructions.text(&memory.marks));
+        }
     }
 
     fn status(&self, status: Status) {
@@ -261,17 +297,105 @@ impl Driver {
     }
 }
 
-/// An id that no stored session has. A scripted clock starts over in each process, and nothing stored may be lost.
-async fn new_id(setup: &Setup) -> Result<SessionId, SessionError> {
-    loop {
-        let id: SessionId = setup.clock.mint();
-        if setup.journal.session(&id).await?.is_none() {
-            return Ok(id);
+/// How a turn went.
+struct Outcome {
+    result: Result<Stop, TurnError>,
+    /// Stored prompts that it did not answer.
+    waiting: Vec<MessageId>,
+    /// Who is to answer the last of those that came meanwhile.
+    latest_cast: Option<Arc<Cast>>,
+}
+
+impl Desk {
+    /// Begins to take a prompt in.
+    fn take(&mut self, prompt: Prompt, done: Answer) {
+        let waiting = self.intake.len() + self.callers.len();
+        if waiting >= MAX_WAITING {
+            let id = self.record.id.clone();
+            return drop(done.send(Err(SessionError::Full { id, waiting })));
+        }
+        let (cast, command) = match self.casting.of(&prompt) {
+            Ok(found) => found,
+            Err(error) => return drop(done.send(Err(error))),
+        };
+        let calls = calls(&self.setup, &cast, &self.record, &self.memory);
+        let intake = Intake { setup: Arc::clone(&self.setup), calls };
+        self.intake.push_back(Box::pin(async move { (intake.take(prompt, cast, command).await, done) }));
+    }
+
+    /// Serves the inbox while something runs. Returns whether anybody can still be heard.
+    fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
+        match wake {
+            Some(Inbox::Prompt(prompt, done)) => self.take(prompt, done),
+            Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Abort) => {
+                self.drop_intake();
+                cancel.cancel();
+            }
+            // The last handle is gone: nobody is left to see the end.
+            None => {
+                cancel.cancel();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Stops taking prompts in. They are not stored yet.
+    fn drop_intake(&mut self) {
+        // Whoever asked hears of it when their end of the channel is gone; see `Session::prompt`.
+        self.intake.clear();
+    }
+
+    /// Tells those whose prompts are not `waiting` how the turn ended; all of them, where it was stopped.
+    fn tell(&mut self, result: Result<Stop, TurnError>, waiting: &[MessageId]) {
+        let is_stopped = matches!(result, Ok(Stop::End(TurnEnd::Aborted)));
+        let (answered, still): (Vec<_>, Vec<_>) = std::mem::take(&mut self.callers)
+            .into_iter()
+            .partition(|caller| is_stopped || !waiting.contains(&caller.message));
+        match result {
+            // They wait on: whoever takes over answers them too.
+            Ok(Stop::HandOver) => {
+                self.callers = answered;
+                self.callers.extend(still);
+            }
+            Ok(Stop::End(end)) => {
+                answered.into_iter().for_each(|caller| drop(caller.done.send(Ok(end.clone()))));
+                self.callers = still;
+            }
+            Err(error) => {
+                let why = haft_tool::with_causes(&error);
+                let mut answered = answered.into_iter();
+                if let Some(first) = answered.next() {
+                    let _ = first.done.send(Err(error.into()));
+                }
+                answered.for_each(|caller| drop(caller.done.send(Err(SessionError::Along { why: why.clone() }))));
+                self.callers = still;
+            }
+        }
+    }
+
+    /// Nothing runs any more.
+    fn end(&mut self) {
+        for caller in self.callers.drain(..) {
+            let _ = caller.done.send(Ok(TurnEnd::Aborted));
         }
     }
 }
 
-fn model(setup: &Setup) -> SessionModel {
-    let reference = &setup.model.reference;
-    SessionModel { id: reference.model_id.clone(), provider_id: reference.provider_id.clone(), variant: None }
+/// What a session remembers, as far as its history says so.
+pub(crate) fn memory(setup: &Setup, record: &Record, history: &History, todos: Vec<haft_protocol::Todo>) -> Memory {
+    let marks = Marks::default();
+    for path in history.messages().iter().flat_map(|turned| &turned.parts).flat_map(loaded) {
+        marks.tell(path.as_ref());
+    }
+    let todos = Todos::kept(setup.journal.clone(), record.id.clone(), todos);
+    Memory { marks, todos, opened: setup.clock.now_ms() }
+}
+
+/// The instruction files that a call told the model of.
+fn loaded(part: &haft_protocol::Part) -> Vec<&str> {
+    let PartKind::Tool { state: ToolState::Completed { metadata, .. }, .. } = &part.kind else { return Vec::new() };
+    let loaded = metadata.get("loaded").and_then(|loaded| loaded.as_array());
+    loaded.into_iter().flatten().filter_map(|path| path.as_str()).collect()
 }

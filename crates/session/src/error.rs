@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use haft_llm::LlmError;
-use haft_protocol::{Failure, SessionId};
+use haft_protocol::{Failure, MessageId, SessionId};
 use haft_store::StoreError;
 use haft_tool::with_causes;
 
@@ -19,6 +19,55 @@ pub enum SessionError {
     /// A turn runs already.
     #[error("session {0} is at work; wait for it to end, or stop it")]
     Busy(SessionId),
+    /// As many prompts wait as may.
+    #[error("session {id} has {waiting} prompts waiting already; wait until it has answered some, or stop it")]
+    Full {
+        /// The session.
+        id: SessionId,
+        /// How many wait.
+        waiting: usize,
+    },
+    /// The turn that took this prompt along with another one failed. The prompt is stored.
+    #[error("the turn that took this prompt failed: {why}")]
+    Along {
+        /// Why.
+        why: String,
+    },
+    /// There is no agent of that name to ask.
+    #[error("there is no agent {name:?}; those there are: {known}")]
+    NoAgent {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// There is no message of that name.
+    #[error("session {session} has no message {message}")]
+    NoMessage {
+        /// The session.
+        session: SessionId,
+        /// The name.
+        message: MessageId,
+    },
+    /// There is no command of that name.
+    #[error("there is no command {name:?}; those there are: {known}")]
+    NoCommand {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The model that was named cannot be had.
+    #[error("cannot use the model {name}: {why}")]
+    NoModel {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// The user refused what a prompt or a command needs.
+    #[error("not sent: {0}")]
+    Refused(String),
     /// The task behind the handle has ended.
     #[error("session {0} has ended")]
     Ended(SessionId),
@@ -47,6 +96,16 @@ pub enum TurnError {
     /// The store could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The session has cost as much as it may.
+    #[error(
+        "this session has cost ${spent:.2}, and `limits.cost` lets it cost ${limit:.2}; raise the limit, or start a new session"
+    )]
+    Cost {
+        /// What it has cost, in dollars.
+        spent: f64,
+        /// What it may cost.
+        limit: f64,
+    },
 }
 
 impl TurnError {
@@ -55,11 +114,12 @@ impl TurnError {
         match self {
             TurnError::Model(error) => of_model(error),
             TurnError::Store(error) => Failure::new("UnknownError", with_causes(error)),
+            TurnError::Cost { .. } => Failure::new("UnknownError", self.to_string()),
         }
     }
 }
 
-fn of_model(error: &LlmError) -> Failure {
+pub(crate) fn of_model(error: &LlmError) -> Failure {
     let text = with_causes(error);
     let with = |name: &str, rows: &[(&str, serde_json::Value)]| {
         let mut failure = Failure::new(name, text.clone());

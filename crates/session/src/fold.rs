@@ -161,7 +161,7 @@ fn words(open: &Open, end: Option<u64>, metadata: Option<Object>) -> PartKind {
     let (text, time) = (open.text.clone(), Span { start: open.start, end });
     match open.thinking {
         true => PartKind::Reasoning { text, time, metadata },
-        false => PartKind::Text { text, synthetic: false, time: Some(time), metadata },
+        false => PartKind::Text { text, synthetic: false, ignored: false, time: Some(time), metadata },
     }
 }
 
@@ -182,6 +182,20 @@ pub(crate) fn item(metadata: Option<&Object>) -> Option<Item> {
         model: metadata.get("model")?.as_str()?.to_owned(),
         value: metadata.get("value")?.clone(),
     })
+}
+
+/// `chunks` with words that follow each other put together: what came at once is told and stored at once.
+pub(crate) fn merged(chunks: Vec<Chunk>) -> Vec<Chunk> {
+    let mut merged: Vec<Chunk> = Vec::new();
+    for chunk in chunks {
+        match (merged.last_mut(), chunk) {
+            (Some(Chunk::Text(words)), Chunk::Text(more)) | (Some(Chunk::Reasoning(words)), Chunk::Reasoning(more)) => {
+                words.push_str(&more);
+            }
+            (_, chunk) => merged.push(chunk),
+        }
+    }
+    merged
 }
 
 #[cfg(test)]

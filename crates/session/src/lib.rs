@@ -12,32 +12,53 @@
 //!                                    └── again, until no tool is asked for
 //! ```
 //!
-//! **Never here:** the name of a tool, of a vendor, of a screen. Tools come as a [`haft_tool::Registry`], models as a
+//! **Never here:** the name of a tool (but of the few that a person uses without a model, in `hands`), of a vendor,
+//! of a screen. Tools come as a [`haft_tool::Registry`], models as a
 //! [`haft_llm::Provider`], asks go to a [`haft_permission::Gate`].
 
 mod agent;
+mod agents;
 mod assemble;
+mod batch;
 mod calls;
+mod cast;
+mod command;
+mod doom;
 mod driver;
 mod error;
 mod fold;
+mod fork;
+mod hands;
+mod instructions;
+mod intake;
+mod mention;
 mod model;
 mod policy;
+mod preview;
 mod prompt;
+mod questions;
 mod recover;
+mod role;
+mod session;
 mod setup;
 mod slug;
+mod step;
 mod system;
+mod todos;
 mod turn;
 mod workbench;
 
-pub use agent::{Agent, build};
+pub use agent::{Agent, BUILTIN_AGENTS, Draft, Mode, reminder};
+pub use agents::{Agents, Choice};
 pub use assemble::{assemble, definition};
-pub use driver::Session;
+pub use command::{Command, Piece, builtin as builtin_commands, expand};
 pub use error::{SessionError, TurnError};
-pub use model::{Cost, Limits, Model};
-pub use policy::{defaults, hidden};
+pub use instructions::{InstructionFiles, Named};
+pub use model::{Cost, Limits, Model, Prices};
+pub use policy::{Folders, compose, one_shot, session_rules};
 pub use prompt::Prompt;
-pub use setup::{NewSession, Setup};
+pub use questions::{NoQuestion, Questions};
+pub use session::Session;
+pub use setup::{Models, NewSession, Options, Setup, TurnLimits};
 pub use turn::TurnEnd;
 pub use workbench::{Answered, Workbench};

@@ -52,6 +52,9 @@ pub(crate) fn closed_part(part: &Part, now: u64) -> Option<Part> {
         PartKind::Text { time: None, .. }
         | PartKind::File { .. }
         | PartKind::Vendor { .. }
+        | PartKind::Agent { .. }
+        | PartKind::Subtask { .. }
+        | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => {}
     }

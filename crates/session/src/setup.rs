@@ -1,6 +1,7 @@
 //! What a session is given to work with.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use haft_permission::{Gate, Rule};
 use haft_project::Place;
@@ -8,7 +9,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agent, Model};
+use crate::{Agents, Command, InstructionFiles, Model, Questions};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -19,18 +20,61 @@ pub struct Setup {
     pub clock: Clock,
     /// Who may do what.
     pub gate: Gate,
+    /// What the agent wants to know.
+    pub questions: Questions,
     /// The tools there are.
     pub registry: Registry,
-    /// The complete rules, weakest first: defaults, the agent's, the user's.
+    /// The agents there are. The default one answers unless a prompt names another.
+    pub agents: Agents,
+    /// Rules that are laid over those of every agent.
     pub rules: Vec<Rule>,
-    /// Who answers.
-    pub agent: Agent,
     /// Where.
     pub place: Place,
     /// The folder where long outputs are kept; it exists.
     pub outputs: PathBuf,
     /// The model.
     pub model: Model,
+    /// What may be left as it is.
+    pub options: Options,
+}
+
+/// What a session can do without.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Where other models come from than the one it begins with.
+    pub models: Option<Arc<dyn Models>>,
+    /// Prompts that are called by a name, weakest first; they lie over those that are built in.
+    pub commands: Vec<Command>,
+    /// Where a project and its user say how to work.
+    pub instructions: InstructionFiles,
+    /// How far it may go by itself.
+    pub limits: TurnLimits,
+    /// Whether a turn goes on when the user refused a call without saying what they want instead.
+    pub go_on_when_refused: bool,
+    /// Most times that a failed request is tried again; as often as [`LlmError::retry_after`](haft_llm::LlmError)
+    /// finds useful where left out.
+    pub retries: Option<u32>,
+    /// The user's home, which `~` means in a prompt.
+    pub home: Option<PathBuf>,
+}
+
+/// How far a session may go by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TurnLimits {
+    /// Most steps of one turn; the last one is for summing up. Zero counts as one. An agent may have a lower limit.
+    pub steps: Option<u32>,
+    /// Most dollars that the whole session may cost. No step is begun once they are spent.
+    pub cost: Option<f64>,
+}
+
+/// Finds models by their names.
+pub trait Models: Send + Sync {
+    /// The model called `name`, as `vendor/model`, with the options of `variant`.
+    ///
+    /// # Errors
+    ///
+    /// A text for people that says why there is none, and what to do.
+    fn find(&self, name: &str, variant: Option<&str>) -> Result<Model, String>;
 }
 
 /// How a new session begins.

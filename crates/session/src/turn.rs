@@ -1,79 +1,133 @@
 //! One turn: model steps until the model stops asking for tools.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::VecDeque;
 
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
-use haft_llm::{Chunk, LlmError, Request, Usage};
+use haft_llm::Request;
 use haft_protocol::{
-    Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, Span, Tokens,
-    ToolState,
+    Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, Tokens, User,
 };
-use haft_tool::Spec;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
-use crate::assemble::Projection;
-use crate::calls::{Calls, Ended, Prepared, Progress, Report, part};
+use crate::assemble::{Projection, last};
+use crate::calls::Calls;
+use crate::cast::Cast;
+use crate::doom::Trail;
 use crate::error::TurnError;
-use crate::fold::{Fold, Folded, Planned};
-use crate::model::tokens;
-use crate::recover::{close_all, closed_part};
+use crate::fold::Planned;
+use crate::intake::Taken;
+use crate::recover::close_all;
+use crate::role::Role;
 use crate::setup::Setup;
 
 /// What a message keeps of a turn that the user stopped.
-const STOPPED: &str = "stopped by the user";
-/// How long progress may be told and not stored.
-const STORE_WITHIN: Duration = Duration::from_millis(250);
-/// How long the calls of a stopped turn have to end by themselves.
-const GRACE: Duration = Duration::from_millis(500);
-/// Progress reports of running calls that may wait to be stored. Further ones are dropped; the next shows as much.
-const MAX_PROGRESS: usize = 64;
+pub(crate) const STOPPED: &str = "stopped by the user";
 
 /// How a turn ended, when nothing failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
     /// The model had said all; with its reason in the words of messages.
     Finished(String),
+    /// It took as many steps as it may. In the last one the model summed up.
+    Limit {
+        /// How many.
+        steps: u32,
+    },
+    /// The model made the same call over and over, and was told so.
+    Circles {
+        /// The tool it called.
+        tool: String,
+    },
     /// The user refused a call without saying what they want instead.
     Refused,
     /// The user stopped it.
     Aborted,
 }
 
+/// Why a turn is over.
+pub(crate) enum Stop {
+    End(TurnEnd),
+    /// A prompt came that somebody else is to answer.
+    HandOver,
+}
+
 /// A running turn: what it works with, and the state of the session that it may change.
 pub(crate) struct Turn<'a> {
     pub setup: &'a Setup,
-    pub system: &'a str,
-    pub tools: &'a [Spec],
-    pub calls: &'a Calls,
+    pub role: &'a Role,
     pub session: &'a mut Session,
     pub history: &'a mut History,
     pub projection: &'a mut Projection,
-    /// The prompt that is answered.
+    /// Prompts that come while it runs.
+    pub arrivals: &'a mut mpsc::Receiver<Taken>,
+    /// The first prompt that it answers.
+    pub first: MessageId,
+    /// The latest prompt that it answers.
     pub prompt: MessageId,
     pub cancel: CancellationToken,
+    pub state: State,
+}
+
+/// What a turn remembers of itself.
+#[derive(Default)]
+pub(crate) struct State {
+    /// Prompts that came and that no step has seen yet.
+    pub waiting: VecDeque<MessageId>,
+    /// Whether one of them is for somebody else.
+    pub for_another: bool,
+    /// Steps so far.
+    pub steps: u32,
+    pub trail: Trail,
+    /// Whether the model was told that it goes in circles, and nobody allowed it.
+    pub warned: bool,
 }
 
 /// What follows a step.
-enum Next {
+pub(crate) enum Next {
     RunCalls(Box<Assistant>, Vec<Planned>),
     Done(TurnEnd),
 }
 
 impl Turn<'_> {
-    /// Runs model steps until the model stops asking for tools. However it ends, nothing is left open.
+    /// Runs model steps until the model stops asking for tools. However it ends, nothing is left open. Also returns
+    /// the prompts that came and are not answered.
     ///
     /// # Errors
     ///
-    /// Fails when the model cannot be reached or the store cannot be written. A failing *tool* is not an error here:
-    /// the model reads it and goes on.
-    pub(crate) async fn run(mut self) -> Result<TurnEnd, TurnError> {
+    /// Fails when the model cannot be reached, the store cannot be written or the money is spent. A failing *tool* is
+    /// not an error here: the model reads it and goes on.
+    pub(crate) async fn run(mut self) -> (Result<Stop, TurnError>, VecDeque<MessageId>) {
         let result = self.steps().await;
-        let why = match &result {
+        let closed = self.close(&result).await;
+        (result.and_then(|stop| closed.map(|()| stop)), self.state.waiting)
+    }
+
+    /// Runs one call that the person makes with their own hands, and keeps it as an answer without a model.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub(crate) async fn run_by_hand(mut self, calls: Calls, call: Planned) -> Result<TurnEnd, TurnError> {
+        let result = self.by_hand(calls, call).await;
+        let closed = self.close(&result).await;
+        match result {
+            Ok(Stop::End(end)) => closed.map(|()| end),
+            Ok(Stop::HandOver) => closed.map(|()| TurnEnd::Aborted),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn by_hand(&mut self, calls: Calls, call: Planned) -> Result<Stop, TurnError> {
+        let mut answer = self.begin_answer();
+        answer.finish = Some("stop".to_owned());
+        self.record_all(vec![self.answered(&answer)]).await?;
+        let end = self.run_calls(&calls, answer, vec![call]).await?;
+        Ok(Stop::End(end.unwrap_or_else(|| TurnEnd::Finished("stop".to_owned()))))
+    }
+
+    /// Closes whatever is still open: it was given up, also on the way out of an error.
+    async fn close(&mut self, result: &Result<Stop, TurnError>) -> Result<(), TurnError> {
+        let why = match result {
             Ok(_) => Failure::aborted(STOPPED),
             Err(error) => error.failure(),
         };
@@ -81,177 +135,80 @@ impl Turn<'_> {
             let session_id = self.session.id.clone();
             self.setup.journal.announce(Event::SessionError { session_id, error: why.clone() });
         }
-        // Whatever is still open now was given up: close it, also on the way out of an error.
         let messages = self.history.messages();
-        let answered = messages.iter().rposition(|turned| *turned.info.id() == self.prompt).unwrap_or_default();
+        let answered = messages.iter().rposition(|turned| *turned.info.id() == self.first).unwrap_or_default();
         let open = close_all(self.session, &messages[answered..], self.setup.clock.now_ms(), &why);
-        let closed = self.record_all(open).await;
-        let end = result?;
-        closed?;
-        Ok(end)
+        self.record_all(open).await
     }
 
-    async fn steps(&mut self) -> Result<TurnEnd, TurnError> {
+    async fn steps(&mut self) -> Result<Stop, TurnError> {
+        let most = self.most_steps();
         loop {
-            let request = self.projection.request(self.system, self.history, self.tools, &self.setup.model);
-            match self.step(request).await? {
-                Next::Done(end) => return Ok(end),
+            self.check_cost()?;
+            self.state.steps = self.state.steps.saturating_add(1);
+            let is_last = most.is_some_and(|most| self.state.steps >= most);
+            match self.step(is_last).await? {
+                Next::Done(TurnEnd::Finished(_)) if is_last && self.state.steps > 1 => {
+                    return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));
+                }
+                Next::Done(end) => return Ok(Stop::End(end)),
+                // It was offered no tools; what it calls all the same is closed on the way out.
+                Next::RunCalls(..) if is_last => {
+                    return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));
+                }
                 Next::RunCalls(answer, calls) => {
-                    if let Some(end) = self.run_calls(*answer, calls).await? {
-                        return Ok(end);
+                    if let Some(end) = self.run_calls(&self.role.calls, *answer, calls).await? {
+                        return Ok(Stop::End(end));
                     }
                 }
+            }
+            while let Ok(taken) = self.arrivals.try_recv() {
+                self.arrived(taken).await?;
+            }
+            if self.state.for_another {
+                return Ok(Stop::HandOver);
+            }
+            if let Some(latest) = self.state.waiting.drain(..).next_back() {
+                self.prompt = latest;
             }
         }
     }
 
-    /// Asks the model once and keeps its answer as it comes.
-    async fn step(&mut self, request: Request) -> Result<Next, TurnError> {
-        let mut answer = self.begin_answer();
-        let message = answer.id.clone();
-        let span = tracing::info_span!("step", session.id = %self.session.id, message.id = %message);
-        let start = self.part(&message, PartKind::StepStart {});
-        self.record_all(vec![self.answered(&answer), start]).await?;
-
-        let mut fold = Fold::new(self.setup.clock.clone(), self.session.id.clone(), message.clone());
-        let mut stream = self.setup.model.provider.stream(request);
-        let broken = loop {
-            let chunk = tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => break None,
-                chunk = stream.next().instrument(span.clone()) => chunk,
-            };
-            match chunk {
-                Some(Ok(chunk)) => {
-                    let ended = matches!(chunk, Chunk::Finish(_));
-                    let events = fold.push(chunk);
-                    self.record_all(events).await?;
-                    if ended {
-                        break None;
-                    }
-                }
-                Some(Err(error)) => break Some(error),
-                None => {
-                    let provider = self.setup.model.reference.provider_id.clone();
-                    break Some(LlmError::CutOff { provider });
-                }
-            }
-        };
-        // The connection is of no more use, and a vendor charges for what it goes on writing.
-        drop(stream);
-        let (mut events, Folded { calls, usage, finish }) = fold.close();
-        self.book(&mut answer, &usage, &mut events);
-        if let Some(error) = broken {
-            tracing::warn!(parent: &span, error = %haft_tool::with_causes(&error), "the model failed");
-            // The rest is closed on the way out.
-            self.record_all(events).await?;
-            return Err(error.into());
-        }
-        let Some(finish) = finish else {
-            self.record_all(events).await?;
-            return Ok(Next::Done(TurnEnd::Aborted));
-        };
-        answer.finish = Some(finish.word().to_owned());
-        events.push(self.answered(&answer));
-        if calls.is_empty() {
-            self.finish(&mut answer, &mut events);
-        }
-        self.record_all(events).await?;
-        Ok(match calls.is_empty() {
-            true => Next::Done(TurnEnd::Finished(finish.word().to_owned())),
-            false => Next::RunCalls(Box::new(answer), calls),
-        })
+    /// Most steps that the agent and the user's settings allow.
+    fn most_steps(&self) -> Option<u32> {
+        let own = self.role.cast.agent.steps;
+        let most = [own, self.setup.options.limits.steps].into_iter().flatten().min();
+        most.map(|most| most.max(1))
     }
 
-    /// Runs the calls of a step side by side and keeps each result as it comes. `Some` ends the turn.
-    async fn run_calls(&mut self, mut answer: Assistant, calls: Vec<Planned>) -> Result<Option<TurnEnd>, TurnError> {
-        // Stopped while the answer ended: nothing is begun any more, and the calls are closed on the way out.
-        if self.cancel.is_cancelled() {
-            return Ok(Some(TurnEnd::Aborted));
+    fn check_cost(&self) -> Result<(), TurnError> {
+        match self.setup.options.limits.cost {
+            Some(limit) if self.session.cost >= limit => Err(TurnError::Cost { spent: self.session.cost, limit }),
+            Some(_) | None => Ok(()),
         }
-        let message = answer.id.clone();
-        let prepared: Vec<Prepared> =
-            calls.iter().map(|call| self.calls.prepare(&call.name, &call.arguments)).collect();
-        // By the call's place in the answer, so that equal runs close them in equal order.
-        let mut running = BTreeMap::new();
-        let mut started = Vec::new();
-        for (slot, (planned, prepared)) in calls.iter().zip(&prepared).enumerate() {
-            let time = Span { start: self.setup.clock.now_ms(), end: None };
-            let state = ToolState::Running { input: prepared.input.clone(), title: None, metadata: None, time };
-            let begun = part(planned, &prepared.name, &self.session.id, &message, state);
-            started.push(self.changed(begun.clone()));
-            running.insert(slot, begun);
-        }
-        self.record_all(started).await?;
-
-        let (report, mut reports) = mpsc::channel(MAX_PROGRESS);
-        let mut work: FuturesUnordered<_> = calls
-            .iter()
-            .zip(prepared)
-            .enumerate()
-            .map(|(slot, (planned, prepared))| {
-                let (calls, message) = (self.calls.clone(), message.clone());
-                let (cancel, report) = (self.cancel.clone(), Report { slot, to: report.clone() });
-                async move { (slot, calls.run(&message, &planned.call, prepared, cancel, report).await) }
-            })
-            .collect();
-        let mut refused = false;
-        // Calls whose progress was told and not stored yet, and when it must be.
-        let mut unstored = BTreeSet::new();
-        let mut due = None;
-        let mut patience = std::pin::pin!(patience(self.cancel.clone()));
-        while !running.is_empty() {
-            tokio::select! {
-                Some((slot, Ended { state, refused: stop })) = work.next() => {
-                    refused |= stop;
-                    unstored.remove(&slot);
-                    if let Some(mut done) = running.remove(&slot) {
-                        set_state(&mut done, state);
-                        let event = self.changed(done);
-                        self.record_all(vec![event]).await?;
-                    }
-                }
-                Some(progress) = reports.recv() => {
-                    let slot = progress.slot;
-                    if let Some(part) = running.get_mut(&slot) {
-                        show(part, progress);
-                        let event = self.changed(part.clone());
-                        self.history.apply(&event);
-                        self.setup.journal.announce(event);
-                        unstored.insert(slot);
-                        due.get_or_insert_with(|| Instant::now() + STORE_WITHIN);
-                    }
-                }
-                () = at(due), if due.is_some() => {
-                    due = None;
-                    let slots = std::mem::take(&mut unstored);
-                    let parts = slots.iter().filter_map(|slot| running.get(slot));
-                    let events = parts.map(|part| self.changed(part.clone())).collect();
-                    self.record_all(events).await?;
-                }
-                () = &mut patience => break,
-            }
-        }
-        // Whatever is still at work had its time: dropping it stops it.
-        drop(work);
-        let now = self.setup.clock.now_ms();
-        let mut events: Vec<Event> =
-            running.values().filter_map(|part| closed_part(part, now)).map(|part| self.changed(part)).collect();
-        let aborted = self.cancel.is_cancelled();
-        if aborted {
-            answer.error = Some(Failure::aborted(STOPPED));
-        }
-        self.finish(&mut answer, &mut events);
-        self.record_all(events).await?;
-        Ok(match (aborted, refused) {
-            (true, _) => Some(TurnEnd::Aborted),
-            (false, true) => Some(TurnEnd::Refused),
-            (false, false) => None,
-        })
     }
 
-    fn begin_answer(&self) -> Assistant {
-        let Setup { clock, agent, place, model, .. } = self.setup;
+    /// The request for the next step.
+    pub(crate) fn request(&mut self, is_last: bool) -> Request {
+        let Role { system, tools, cast, .. } = self.role;
+        let setup = self.setup;
+        let remind = |agent: &str, before: Option<&str>| crate::role::remind(setup, agent, before);
+        let request = self.projection.request(system, self.history, tools, &cast.model, &remind);
+        let request = cast.tuned(request);
+        if is_last { last(request) } else { request }
+    }
+
+    /// Stores a prompt that came while the turn runs. A step sees it after the one that runs.
+    pub(crate) async fn arrived(&mut self, taken: Taken) -> Result<(), TurnError> {
+        let id = store_prompt(self.setup, self.session, self.history, &taken).await?;
+        self.state.for_another |= !taken.cast.is_same(&self.role.cast);
+        self.state.waiting.push_back(id);
+        Ok(())
+    }
+
+    pub(crate) fn begin_answer(&self) -> Assistant {
+        let Setup { clock, place, .. } = self.setup;
+        let Cast { agent, model, .. } = &*self.role.cast;
         Assistant {
             id: clock.mint(),
             session_id: self.session.id.clone(),
@@ -269,25 +226,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Books what the step used on the answer and on the session, before its calls run and however it ended: it has
-    /// to be paid.
-    fn book(&mut self, answer: &mut Assistant, usage: &Usage, events: &mut Vec<Event>) {
-        let tokens = tokens(usage);
-        let cost = self.setup.model.cost.map_or(0.0, |cost| cost.of(&tokens));
-        (answer.tokens, answer.cost) = (tokens, cost);
-        events.push(self.answered(answer));
-        if *usage == Usage::default() {
-            return;
-        }
-        self.session.cost += cost;
-        self.session.tokens += tokens;
-        self.session.time.updated = self.setup.clock.now_ms();
-        let info = Box::new(self.session.clone());
-        events.push(Event::SessionUpdated { session_id: self.session.id.clone(), info });
-    }
-
     /// Ends the step: nothing is added to its message any more.
-    fn finish(&self, answer: &mut Assistant, events: &mut Vec<Event>) {
+    pub(crate) fn finish(&self, answer: &mut Assistant, events: &mut Vec<Event>) {
         answer.time.completed = Some(self.setup.clock.now_ms());
         let reason = answer.finish.clone().unwrap_or_default();
         let kind = PartKind::StepFinish { reason, cost: answer.cost, tokens: answer.tokens };
@@ -295,55 +235,72 @@ impl Turn<'_> {
         events.push(self.answered(answer));
     }
 
-    fn answered(&self, answer: &Assistant) -> Event {
+    pub(crate) fn answered(&self, answer: &Assistant) -> Event {
         let info = Box::new(Message::Assistant(answer.clone()));
         Event::MessageUpdated { session_id: self.session.id.clone(), info }
     }
 
-    fn part(&self, message: &MessageId, kind: PartKind) -> Event {
+    pub(crate) fn part(&self, message: &MessageId, kind: PartKind) -> Event {
         let id = self.setup.clock.mint();
         self.changed(Part { id, session_id: self.session.id.clone(), message_id: message.clone(), kind })
     }
 
-    fn changed(&self, part: Part) -> Event {
+    pub(crate) fn changed(&self, part: Part) -> Event {
         let time = self.setup.clock.now_ms();
         Event::PartUpdated { session_id: self.session.id.clone(), part: Box::new(part), time }
     }
 
-    async fn record_all(&mut self, events: Vec<Event>) -> Result<(), TurnError> {
+    pub(crate) async fn record_all(&mut self, events: Vec<Event>) -> Result<(), TurnError> {
         record_all(self.setup, self.history, events).await
     }
 }
 
+/// Stores a prompt as a message.
+pub(crate) async fn store_prompt(
+    setup: &Setup,
+    record: &mut Session,
+    history: &mut History,
+    taken: &Taken,
+) -> Result<MessageId, TurnError> {
+    let Taken { id, cast, title, parts } = taken;
+    let now = setup.clock.now_ms();
+    if record.title.is_empty() {
+        record.title.clone_from(title);
+    }
+    record.model = Some(cast.session_model());
+    record.agent = Some(cast.agent.name.clone());
+    record.time.updated = now;
+    let user = User {
+        id: id.clone(),
+        session_id: record.id.clone(),
+        time: MessageTime { created: now, completed: None },
+        agent: cast.agent.name.clone(),
+        model: cast.model.reference.clone(),
+    };
+    let session_id = record.id.clone();
+    let mut events = vec![
+        Event::SessionUpdated { session_id: session_id.clone(), info: Box::new(record.clone()) },
+        Event::MessageUpdated { session_id: session_id.clone(), info: Box::new(Message::User(user)) },
+    ];
+    events.extend(parts.iter().map(|kind| Event::PartUpdated {
+        session_id: session_id.clone(),
+        part: Box::new(Part {
+            id: setup.clock.mint(),
+            session_id: session_id.clone(),
+            message_id: id.clone(),
+            kind: kind.clone(),
+        }),
+        time: now,
+    }));
+    record_all(setup, history, events).await?;
+    Ok(id.clone())
+}
+
 /// Stores and tells `events`, and brings `history` up to date with them.
 pub(crate) async fn record_all(setup: &Setup, history: &mut History, events: Vec<Event>) -> Result<(), TurnError> {
-    for event in events {
-        setup.journal.record(event.clone()).await?;
-        history.apply(&event);
+    setup.journal.record_all(events.clone()).await?;
+    for event in &events {
+        history.apply(event);
     }
     Ok(())
-}
-
-/// Completes when `cancel` fired and what runs has had its time to end.
-pub(crate) async fn patience(cancel: CancellationToken) {
-    cancel.cancelled().await;
-    tokio::time::sleep(GRACE).await;
-}
-
-/// Completes at `due`, which is a time when this is awaited.
-async fn at(due: Option<Instant>) {
-    tokio::time::sleep_until(due.unwrap_or_else(Instant::now)).await;
-}
-
-fn set_state(part: &mut Part, new: ToolState) {
-    if let PartKind::Tool { state, .. } = &mut part.kind {
-        *state = new;
-    }
-}
-
-fn show(part: &mut Part, progress: Progress) {
-    if let PartKind::Tool { state: ToolState::Running { title, metadata, .. }, .. } = &mut part.kind {
-        *title = Some(progress.title);
-        *metadata = Some(progress.metadata);
-    }
 }

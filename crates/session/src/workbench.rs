@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use haft_permission::{Gate, Rule};
+use haft_permission::{Gate, Rules};
 use haft_protocol::{Clock, MessageId, SessionId};
-use haft_tool::{Output, Registry, ToolError};
+use haft_tool::{Marks, Output, Registry, ToolError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::Questions;
+use crate::batch::patience;
 use crate::calls::{Calls, Report};
-use crate::turn::patience;
+use crate::todos::Todos;
 
 /// Tools behind their gate, with the memory of one session and nothing stored.
 pub struct Workbench {
@@ -29,10 +31,27 @@ pub struct Answered {
 impl Workbench {
     /// A workbench with these tools, this gate and these rules. `outputs` is the existing folder where long outputs
     /// are kept.
-    pub fn new(registry: Registry, gate: Gate, rules: Vec<Rule>, clock: Clock, outputs: PathBuf) -> Self {
+    pub fn new(
+        registry: Registry,
+        gate: Gate,
+        questions: Questions,
+        rules: Rules,
+        clock: Clock,
+        outputs: PathBuf,
+    ) -> Self {
         let message = clock.mint();
         let session: SessionId = clock.mint();
-        let calls = Calls { registry, gate, rules: rules.into(), clock, outputs, session };
+        let calls = Calls {
+            registry,
+            gate,
+            questions,
+            marks: Marks::default(),
+            todos: Todos::default(),
+            rules,
+            clock,
+            outputs,
+            session,
+        };
         Self { calls, message, count: 0 }
     }
 

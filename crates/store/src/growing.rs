@@ -90,6 +90,9 @@ fn words_in(part: &Part) -> usize {
         PartKind::File { .. }
         | PartKind::Tool { .. }
         | PartKind::Vendor { .. }
+        | PartKind::Agent { .. }
+        | PartKind::Subtask { .. }
+        | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => 0,
     }

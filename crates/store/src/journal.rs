@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_protocol::{Event, History, Session, SessionId};
+use haft_protocol::{Event, History, Session, SessionId, Todo};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::lease::{Lease, Leases};
@@ -97,7 +97,7 @@ impl Journal {
     /// Saves `event`, then tells subscribers. Both happen in the order of the calls, also when the future is dropped
     /// after its first poll.
     ///
-    /// Sessions, messages and parts are stored; [`Event::PartDelta`] within 250 ms, or before this returns when more
+    /// Sessions, messages, parts and lists of things to do are stored; [`Event::PartDelta`] within 250 ms, or before this returns when more
     /// grows than may be held back. Other events are only told.
     ///
     /// # Errors
@@ -106,7 +106,21 @@ impl Journal {
     /// [`StoreError::NotWritable`], [`StoreError::Locked`], [`StoreError::Missing`] when what it builds on is not
     /// stored, [`StoreError::Closed`]. A delta also fails when earlier words of its session could not be stored.
     pub async fn record(&self, event: Event) -> Result<(), StoreError> {
-        self.ask(|done| Command::Record { event, done }).await
+        self.record_all(vec![event]).await
+    }
+
+    /// Saves and tells `events` in their order, as [`Journal::record`] does each, in one way to the writer and as few
+    /// transactions as they allow.
+    ///
+    /// # Errors
+    ///
+    /// The first failure, as [`Journal::record`]. The events that do not build on the one that failed are stored and
+    /// told all the same.
+    pub async fn record_all(&self, events: Vec<Event>) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.ask(|done| Command::Record { events, done }).await
     }
 
     /// Tells subscribers, and stores nothing. Never waits.
@@ -159,6 +173,18 @@ impl Journal {
         match self.reader()? {
             Reader::File(file) => file.history(id).await,
             Reader::Memory(memory) => Ok(memory.history(id)),
+        }
+    }
+
+    /// The list of things to do of one session; empty when it has none, or there is no such session.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] when it cannot be read, [`StoreError::Closed`].
+    pub async fn todos(&self, id: &SessionId) -> Result<Vec<Todo>, StoreError> {
+        match self.reader()? {
+            Reader::File(file) => file.todos(id).await,
+            Reader::Memory(memory) => Ok(memory.todos(id)),
         }
     }
 

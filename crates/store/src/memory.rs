@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::{Event, History, Message, Part, PartId, Session, SessionId};
+use haft_protocol::{Event, History, Message, Part, PartId, Session, SessionId, Todo};
 
 use crate::rows::{Change, Shelf};
 use crate::{Filter, StoreError};
@@ -19,6 +19,7 @@ pub(crate) struct Memory {
 struct Kept {
     info: Session,
     history: History,
+    todos: Vec<Todo>,
 }
 
 impl Memory {
@@ -40,6 +41,10 @@ impl Memory {
 
     pub(crate) fn history(&self, id: &SessionId) -> History {
         self.lock().get(id).map(|kept| kept.history.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn todos(&self, id: &SessionId) -> Vec<Todo> {
+        self.lock().get(id).map(|kept| kept.todos.clone()).unwrap_or_default()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Kept>> {
@@ -69,10 +74,11 @@ impl Shelf for Memory {
 fn make(sessions: &mut HashMap<SessionId, Kept>, change: &Change<'_>) -> Option<()> {
     match *change {
         Change::Session(info) => {
-            sessions
-                .entry(info.id.clone())
-                .and_modify(|kept| kept.info = info.clone())
-                .or_insert_with(|| Kept { info: info.clone(), history: History::default() });
+            sessions.entry(info.id.clone()).and_modify(|kept| kept.info = info.clone()).or_insert_with(|| Kept {
+                info: info.clone(),
+                history: History::default(),
+                todos: Vec::new(),
+            });
         }
         Change::Message(message) => sessions.get_mut(message.session_id())?.history.apply(&message_updated(message)),
         Change::Part { part, .. } => {
@@ -97,6 +103,7 @@ fn make(sessions: &mut HashMap<SessionId, Kept>, change: &Change<'_>) -> Option<
                 kept.history.apply(&removed);
             }
         }
+        Change::Todos { session, todos } => sessions.get_mut(session)?.todos = todos.to_vec(),
     }
     Some(())
 }

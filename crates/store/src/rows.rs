@@ -1,6 +1,6 @@
 //! What an event changes in what is kept, and what can keep it.
 
-use haft_protocol::{Event, Message, Part, PartId, Session, SessionId};
+use haft_protocol::{Event, Message, Part, PartId, Session, SessionId, Todo};
 
 use crate::StoreError;
 
@@ -27,10 +27,14 @@ impl<'a> Keep<'a> {
             Event::PartDelta { session_id, part_id, delta, .. } => {
                 Keep::Words { session: session_id, part: part_id, words: delta }
             }
+            Event::TodoUpdated { session_id, todos } => Keep::Row(Change::Todos { session: session_id, todos }),
             Event::SessionStatus { .. }
             | Event::SessionError { .. }
             | Event::PermissionAsked(_)
-            | Event::PermissionReplied { .. } => Keep::No,
+            | Event::PermissionReplied { .. }
+            | Event::QuestionAsked(_)
+            | Event::QuestionReplied { .. }
+            | Event::QuestionRejected { .. } => Keep::No,
         }
     }
 }
@@ -48,6 +52,8 @@ pub(crate) enum Change<'a> {
     Grown(&'a Part),
     /// The part is gone.
     PartRemoved { session: &'a SessionId, part: &'a PartId },
+    /// The list of things to do is this now.
+    Todos { session: &'a SessionId, todos: &'a [Todo] },
 }
 
 impl Change<'_> {
@@ -57,6 +63,7 @@ impl Change<'_> {
             Change::Session(_) | Change::Grown(_) | Change::PartRemoved { .. } => None,
             Change::Message(message) => Some(format!("session {}", message.session_id())),
             Change::Part { part, .. } => Some(format!("message {}", part.message_id)),
+            Change::Todos { session, .. } => Some(format!("session {session}")),
         }
     }
 }
@@ -92,6 +99,7 @@ mod tests {
             Keep::Row(Change::Part { .. }) => "part",
             Keep::Row(Change::Grown(_)) => "grown",
             Keep::Row(Change::PartRemoved { .. }) => "removed",
+            Keep::Row(Change::Todos { .. }) => "todos",
             Keep::Words { .. } => "words",
             Keep::No => "no",
         };
@@ -109,6 +117,7 @@ mod tests {
         check(samples::said(&message), "message");
         check(samples::put(&part), "part");
         check(samples::words(&part, "more"), "words");
+        check(samples::to_do(&session_id, "x"), "todos");
         check(Event::PartRemoved { session_id, message_id, part_id }, "removed");
     }
 
@@ -140,6 +149,7 @@ mod tests {
         assert_eq!(foundation(Change::Session(&session)), None);
         assert_eq!(foundation(Change::Message(&message)).as_deref(), Some("session ses_1"));
         assert_eq!(foundation(Change::Part { part: &part, time: 0 }).as_deref(), Some("message msg_1"));
+        assert_eq!(foundation(Change::Todos { session: &session.id, todos: &[] }).as_deref(), Some("session ses_1"));
         assert_eq!(foundation(Change::Grown(&part)), None);
         assert_eq!(foundation(Change::PartRemoved { session: &session.id, part: &part.id }), None);
     }

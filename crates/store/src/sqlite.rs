@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_protocol::{History, Part, PartId, Session, SessionId, Turned};
+use haft_protocol::{History, Part, PartId, Session, SessionId, Todo, Turned};
 use serde::de::DeserializeOwned;
 use sqlx::error::ErrorKind;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
@@ -36,6 +36,9 @@ const PUT_PART: &str = "
     ON CONFLICT (session_id, id) DO UPDATE SET data = ?5";
 const GROW_PART: &str = "UPDATE part SET data = ?3 WHERE session_id = ?1 AND id = ?2";
 const REMOVE_PART: &str = "DELETE FROM part WHERE session_id = ?1 AND id = ?2";
+const PUT_TODOS: &str = "
+    INSERT INTO todo (session_id, data) VALUES (?1, ?2) ON CONFLICT (session_id) DO UPDATE SET data = ?2";
+const GET_TODOS: &str = "SELECT data FROM todo WHERE session_id = ?1";
 const GET_PART: &str = "SELECT data FROM part WHERE session_id = ?1 AND id = ?2";
 const GET_SESSION: &str = "SELECT data FROM session WHERE id = ?1";
 const LIST_ALL: &str = "
@@ -180,6 +183,9 @@ impl Sqlite {
                 Change::PartRemoved { session, part } => {
                     sqlx::query(REMOVE_PART).bind(session.to_string()).bind(part.to_string())
                 }
+                Change::Todos { session, todos } => {
+                    sqlx::query(PUT_TODOS).bind(session.to_string()).bind(self.json(&todos)?)
+                }
             };
             query.execute(&mut self.connection).await.map_err(|error| match error {
                 sqlx::Error::Database(error) if error.kind() == ErrorKind::ForeignKeyViolation => {
@@ -222,6 +228,12 @@ impl Reader {
                 .ok()
         });
         Ok(read.collect())
+    }
+
+    pub(crate) async fn todos(&self, id: &SessionId) -> Result<Vec<Todo>, StoreError> {
+        let query = sqlx::query_scalar::<_, String>(GET_TODOS).bind(id.to_string());
+        let row = query.fetch_optional(&self.pool).await.map_err(|error| StoreError::sql(&self.path, error))?;
+        row.map_or(Ok(Vec::new()), |data| parse(&self.path, "todo", id.to_string(), &data))
     }
 
     pub(crate) async fn history(&self, id: &SessionId) -> Result<History, StoreError> {
@@ -311,6 +323,7 @@ mod tests {
             Change::Part { part: &part, time: 1 },
             Change::Grown(&part),
             Change::PartRemoved { session: &session.id, part: &part.id },
+            Change::Todos { session: &session.id, todos: &[] },
         ] {
             costs.push(cost(shelf, change).await);
         }

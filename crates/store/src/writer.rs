@@ -11,12 +11,41 @@ use crate::rows::{Change, Keep, Shelf};
 /// Most commands that share one transaction.
 const MAX_BATCH: usize = 256;
 
-type Done = oneshot::Sender<Result<(), StoreError>>;
+type Outcome = Result<(), StoreError>;
+type Done = oneshot::Sender<Outcome>;
+
+/// Who waits for the commands of one batch, and what they will hear: the first failure of their events.
+#[derive(Default)]
+struct Answers {
+    each: Vec<(Done, Outcome)>,
+}
+
+impl Answers {
+    /// Takes note of a command and gives it a number.
+    fn begin(&mut self, done: Done) -> usize {
+        self.each.push((done, Ok(())));
+        self.each.len() - 1
+    }
+
+    fn note(&mut self, number: usize, outcome: Outcome) {
+        let (_, so_far) = &mut self.each[number];
+        if so_far.is_ok() {
+            *so_far = outcome;
+        }
+    }
+
+    fn send(self) {
+        for (done, outcome) in self.each {
+            // Whoever asked may have gone meanwhile.
+            let _ = done.send(outcome);
+        }
+    }
+}
 
 /// Everything that can be asked of the writer.
 pub(crate) enum Command {
-    /// Store and tell.
-    Record { event: Event, done: Done },
+    /// Store and tell, in order.
+    Record { events: Vec<Event>, done: Done },
     /// Store now what is held back of this session.
     Settle { session: SessionId, done: Done },
     /// Store everything that came before, then stop.
@@ -62,39 +91,49 @@ impl<S: Shelf> Writer<S> {
         let settled = self.settle(None).await;
         let closed = self.shelf.close().await;
         for done in self.closing {
+            // Whoever asked may have gone meanwhile.
             let _ = done.send(settled.clone().and(closed.clone()));
         }
     }
 
     async fn serve(&mut self, batch: &mut Vec<Command>) {
-        let mut run = Vec::new();
+        let (mut run, mut answers) = (Vec::new(), Answers::default());
         for command in batch.drain(..) {
             match command {
-                Command::Record { event, done } => match Keep::of(&event) {
-                    Keep::Row(_) | Keep::No => run.push((event, done)),
-                    Keep::Words { session, part, words } => {
-                        // The part may be in the run.
-                        self.commit(&mut run).await;
-                        let kept = self.grow(session, part, words).await;
-                        self.tell(event, done, kept);
+                Command::Record { events, done } => {
+                    let number = answers.begin(done);
+                    for event in events {
+                        match Keep::of(&event) {
+                            Keep::Row(_) | Keep::No => run.push((event, number)),
+                            Keep::Words { session, part, words } => {
+                                // The part may be in the run.
+                                self.commit(&mut run, &mut answers).await;
+                                let kept = self.grow(session, part, words).await;
+                                answers.note(number, self.tell(event, kept));
+                            }
+                        }
                     }
-                },
+                }
                 Command::Settle { session, done } => {
-                    self.commit(&mut run).await;
-                    // Whoever asked may have gone meanwhile; so in all answers below.
-                    let _ = done.send(self.settle(Some(&session)).await);
+                    self.commit(&mut run, &mut answers).await;
+                    let number = answers.begin(done);
+                    answers.note(number, self.settle(Some(&session)).await);
                 }
                 Command::Close { done } => self.closing.push(done),
             }
         }
-        self.commit(&mut run).await;
+        self.commit(&mut run, &mut answers).await;
+        answers.send();
     }
 
     /// Stores a run of events in one transaction, then tells them.
-    async fn commit(&mut self, run: &mut Vec<(Event, Done)>) {
+    async fn commit(&mut self, run: &mut Vec<(Event, usize)>, answers: &mut Answers) {
+        if run.is_empty() {
+            return;
+        }
         let changes: Vec<_> = run.iter().filter_map(|(event, _)| row(event)).collect();
         let mut written = self.write(&changes).await.into_iter();
-        for (event, done) in run.drain(..) {
+        for (event, number) in run.drain(..) {
             let kept = match row(&event) {
                 Some(_) => written.next().unwrap_or(Err(StoreError::Closed)),
                 None => Ok(()),
@@ -102,7 +141,7 @@ impl<S: Shelf> Writer<S> {
             if kept.is_ok() {
                 self.supersede(&event);
             }
-            self.tell(event, done, kept);
+            answers.note(number, self.tell(event, kept));
         }
     }
 
@@ -111,7 +150,7 @@ impl<S: Shelf> Writer<S> {
         match row(event) {
             Some(Change::Part { part, .. }) => self.growing.forget(&part.session_id, &part.id),
             Some(Change::PartRemoved { session, part }) => self.growing.forget(session, part),
-            Some(Change::Session(_) | Change::Message(_) | Change::Grown(_)) | None => {}
+            Some(Change::Session(_) | Change::Message(_) | Change::Grown(_) | Change::Todos { .. }) | None => {}
         }
     }
 
@@ -168,12 +207,12 @@ impl<S: Shelf> Writer<S> {
         each
     }
 
-    fn tell(&self, event: Event, done: Done, kept: Result<(), StoreError>) {
+    fn tell(&self, event: Event, kept: Outcome) -> Outcome {
         if kept.is_ok() {
             // No subscribers is not an error: a session may run unwatched.
             let _ = self.told.send(event);
         }
-        let _ = done.send(kept);
+        kept
     }
 }
 

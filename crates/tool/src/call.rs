@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use haft_permission::{Access, Denied, Grant};
-use haft_protocol::{MessageId, Object, SessionId};
+use haft_protocol::{Answers, MessageId, Object, Question, SessionId, Todo};
 use tokio_util::sync::CancellationToken;
+
+use crate::{Marks, ToolError};
 
 /// The id that the model gave a call. Any text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,14 +34,30 @@ pub struct Call {
     host: Arc<dyn Host>,
 }
 
+/// Whether rules allow something for a pattern without a question. Asks nobody, opens nothing, takes microseconds.
+pub type Allowing = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// What a running tool may ask of whoever runs it.
 pub trait Host: Send + Sync {
     /// Waits for leave.
     fn ask(&self, access: Access) -> BoxFuture<'_, Result<Grant, Denied>>;
+    /// For which patterns the rules allow `permission` without a question. A search leaves out what would have to be
+    /// asked for file by file; the grant for it still comes from [`Host::ask`].
+    fn allowing(&self, permission: &str) -> Allowing;
     /// Shows work in progress to clients. Never waits.
     fn progress(&self, title: &str, metadata: Object);
     /// The place where the whole of a long output is to be kept, in an existing folder that the program clears up.
     fn output_file(&self) -> PathBuf;
+    /// Waits until a person has answered: for each question what they chose or wrote, empty where they left it out.
+    ///
+    /// Dropping the future takes the questions back.
+    fn question(&self, questions: Vec<Question>) -> BoxFuture<'_, Result<Answers, Denied>>;
+    /// The session's list of things to do.
+    fn todos(&self) -> BoxFuture<'_, Result<Vec<Todo>, ToolError>>;
+    /// Puts another list in its place.
+    fn set_todos(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>>;
+    /// What the session has seen of files.
+    fn marks(&self) -> &Marks;
 }
 
 impl Call {
@@ -63,6 +81,11 @@ impl Call {
         self.host.ask(access).await
     }
 
+    /// For which patterns the rules allow `permission` without a question. Asks nobody and opens nothing.
+    pub fn allowing(&self, permission: &str) -> Allowing {
+        self.host.allowing(permission)
+    }
+
     /// Shows work in progress to clients. Never waits.
     pub fn progress(&self, title: &str, metadata: Object) {
         self.host.progress(title, metadata);
@@ -71,5 +94,39 @@ impl Call {
     /// The place where the whole of a long output is to be kept. Nothing is there yet.
     pub fn output_file(&self) -> PathBuf {
         self.host.output_file()
+    }
+
+    /// Waits until a person has answered: for each question what they chose or wrote, empty where they left it out.
+    ///
+    /// Dropping the future takes the questions back.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] when the person did not want to, or nobody is there.
+    pub async fn question(&self, questions: Vec<Question>) -> Result<Answers, Denied> {
+        self.host.question(questions).await
+    }
+
+    /// The session's list of things to do.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub async fn todos(&self) -> Result<Vec<Todo>, ToolError> {
+        self.host.todos().await
+    }
+
+    /// Puts another list in its place.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub async fn set_todos(&self, todos: Vec<Todo>) -> Result<(), ToolError> {
+        self.host.set_todos(todos).await
+    }
+
+    /// What the session has seen of files.
+    pub fn marks(&self) -> &Marks {
+        self.host.marks()
     }
 }

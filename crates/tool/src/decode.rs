@@ -27,6 +27,8 @@ pub(crate) fn schema<T: JsonSchema>() -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Value::Object(root) = &mut schema {
         root.remove("description");
+        // Some vendors refuse an object that does not say so, also where it has none.
+        root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     }
     schema
 }
@@ -239,6 +241,13 @@ mod tests {
     fn the_schema_says_no_more_than_it_must() {
         expect![[r#"{"type":"object","properties":{"filePath":{"type":"string","description":"The file to read."},"offset":{"type":"integer","description":"First line, counted from 1.","minimum":0},"edits":{"type":"array","items":{"type":"object","properties":{"old":{"description":"What to look for.","type":"string"}},"required":["old"]},"description":"Edits in order."},"all":{"type":"boolean","description":"Whether to do all."}},"required":["filePath"]}"#]]
             .assert_eq(&schema::<Input>().to_string());
+    }
+
+    #[test]
+    fn the_schema_of_no_arguments_says_so() {
+        #[derive(JsonSchema)]
+        struct Nothing {}
+        assert_eq!(schema::<Nothing>(), json!({"type": "object", "properties": {}}));
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
-use haft_permission::{Access, Action, Answerer, Asker, Denied, Gate, Grant, Rule};
-use haft_protocol::{Clock, Object, SessionId};
+use haft_permission::{Access, Action, Answerer, Asker, Denied, Gate, Grant, Rule, Rules};
+use haft_protocol::{Answers, Clock, Object, Question, SessionId, Todo};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Call, CallId, Host};
+use crate::{Allowing, Call, CallId, Host, Marks, ToolError};
 
 /// A host for calls that belong to no session. Nobody is there to answer: what the rules leave open is denied.
 #[derive(Clone)]
@@ -26,10 +26,13 @@ pub struct FakeHost {
 struct Inner {
     gate: Gate,
     asker: Asker,
-    rules: Vec<Rule>,
+    rules: Rules,
     outputs: PathBuf,
     count: AtomicU64,
     asked: Mutex<Vec<Access>>,
+    answers: Mutex<Vec<Answers>>,
+    todos: Mutex<Vec<Todo>>,
+    marks: Marks,
     shown: watch::Sender<Vec<(String, Object)>>,
 }
 
@@ -41,10 +44,13 @@ impl FakeHost {
         let inner = Inner {
             gate: Gate::new(clock.clone(), Answerer::Nobody, |_| {}),
             asker: Asker { session, call: None },
-            rules,
+            rules: rules.into(),
             outputs: outputs.to_owned(),
             count: AtomicU64::new(0),
             asked: Mutex::default(),
+            answers: Mutex::default(),
+            todos: Mutex::default(),
+            marks: Marks::default(),
             shown: watch::Sender::new(Vec::new()),
         };
         Self { cancel: CancellationToken::new(), clock, inner: Arc::new(inner) }
@@ -60,6 +66,11 @@ impl FakeHost {
         let id = CallId(format!("call_{}", self.inner.count.fetch_add(1, Ordering::Relaxed)));
         let host = Arc::clone(&self.inner);
         Call::new(self.inner.asker.session.clone(), self.clock.mint(), id, self.cancel.clone(), host)
+    }
+
+    /// Answers the next questions with `answers`. Without any they fail, as nobody is there.
+    pub fn answer(&self, answers: Answers) {
+        self.inner.answers.lock().unwrap_or_else(PoisonError::into_inner).push(answers);
     }
 
     /// What was asked so far, whatever the answer was.
@@ -86,8 +97,35 @@ impl Host for Inner {
         Box::pin(self.gate.ask(&self.asker, &self.rules, access))
     }
 
+    fn allowing(&self, permission: &str) -> Allowing {
+        let (permission, rules) = (permission.to_owned(), self.rules.clone());
+        Arc::new(move |pattern| rules.decide(&permission, pattern, false).0 == Action::Allow)
+    }
+
     fn progress(&self, title: &str, metadata: Object) {
         self.shown.send_modify(|shown| shown.push((title.to_owned(), metadata)));
+    }
+
+    fn question(&self, questions: Vec<Question>) -> BoxFuture<'_, Result<Answers, Denied>> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = questions.into_iter().map(|question| question.question).collect::<Vec<_>>().join(" ");
+        let nobody = || Denied::Nobody { permission: "question".to_owned(), what };
+        let answer = if answers.is_empty() { Err(nobody()) } else { Ok(answers.remove(0)) };
+        Box::pin(async { answer })
+    }
+
+    fn todos(&self) -> BoxFuture<'_, Result<Vec<Todo>, ToolError>> {
+        let todos = self.todos.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Box::pin(async { Ok(todos) })
+    }
+
+    fn set_todos(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>> {
+        *self.todos.lock().unwrap_or_else(PoisonError::into_inner) = todos;
+        Box::pin(async { Ok(()) })
+    }
+
+    fn marks(&self) -> &Marks {
+        &self.marks
     }
 
     fn output_file(&self) -> PathBuf {

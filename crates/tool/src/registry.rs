@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use haft_permission::matches;
 use serde_json::Value;
 use tracing::Instrument;
 
@@ -12,11 +13,31 @@ use crate::{AnyTool, Call, Output, Spec, Tool, ToolError, keep};
 /// The name under which a call is kept that could not be matched to a tool or whose arguments were no JSON.
 pub const INVALID: &str = "invalid";
 
+/// Which tools the user switched on and off, by name or by a pattern over names (`*` and `?`); the last that fits counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Switches(pub Vec<(String, bool)>);
+
+impl Switches {
+    /// What they say about the tool called `name`; `None` where they do not speak of it.
+    pub fn say(&self, name: &str) -> Option<bool> {
+        self.0.iter().rev().find(|(pattern, _)| matches(pattern, name)).map(|(_, on)| *on)
+    }
+}
+
 /// Tools by name. Cheap to clone.
+///
+/// A tool is *offered* if models are told of it ([`Registry::specs`]), and *known* if it can be called. Some are known
+/// without being offered: they would cost every request a definition that few need.
 #[derive(Clone, Default)]
 pub struct Registry {
     // Sorted by name: the definitions a model is sent must not change their order, or its cache is lost.
-    tools: Arc<BTreeMap<String, Arc<dyn AnyTool>>>,
+    tools: Arc<BTreeMap<String, Entry>>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    tool: Arc<dyn AnyTool>,
+    offered: bool,
 }
 
 impl Registry {
@@ -30,46 +51,68 @@ impl Registry {
     #[must_use]
     pub fn with_any(mut self, tool: Arc<dyn AnyTool>) -> Self {
         let name = tool.spec().name;
-        if Arc::make_mut(&mut self.tools).insert(name.clone(), tool).is_some() {
+        let offered = tool.offered();
+        if Arc::make_mut(&mut self.tools).insert(name.clone(), Entry { tool, offered }).is_some() {
             tracing::warn!(tool.name = name, "a tool was replaced by another of the same name");
         }
         self
     }
 
+    /// The same under the user's switches: what is switched on is offered, what is switched off is not even known.
+    #[must_use]
+    pub fn switched(&self, switches: &Switches) -> Self {
+        let kept = self.tools.iter().filter_map(|(name, entry)| {
+            let offered = match switches.say(name) {
+                Some(false) => return None,
+                Some(true) => true,
+                None => entry.offered,
+            };
+            Some((name.clone(), Entry { tool: Arc::clone(&entry.tool), offered }))
+        });
+        Self { tools: Arc::new(kept.collect()) }
+    }
+
     /// The tools that suit `model` and whose permissions `allowed` lets pass. The others are as good as not there.
     #[must_use]
     pub fn offered(&self, model: &str, allowed: impl Fn(&str) -> bool) -> Self {
-        let kept = self.tools.iter().filter(|(_, tool)| tool.suits(model) && allowed(&tool.permission()));
-        Self { tools: Arc::new(kept.map(|(name, tool)| (name.clone(), Arc::clone(tool))).collect()) }
+        let fits = |tool: &dyn AnyTool| tool.suits(model) && allowed(&tool.permission());
+        let kept = self.tools.iter().filter(|(_, entry)| fits(&*entry.tool));
+        Self { tools: Arc::new(kept.map(|(name, entry)| (name.clone(), entry.clone())).collect()) }
     }
 
-    /// What a model is told about these tools, sorted by name.
+    /// What a model is told: the tools that are offered, sorted by name.
     pub fn specs(&self) -> Vec<Spec> {
-        self.tools.values().map(|tool| tool.spec()).collect()
+        self.tools.values().filter(|entry| entry.offered).map(|entry| entry.tool.spec()).collect()
     }
 
-    /// The spec of the tool called `name`.
+    /// The spec of the tool called `name`, offered or not.
     pub fn spec(&self, name: &str) -> Option<Spec> {
-        self.tools.get(name).map(|tool| tool.spec())
+        self.tools.get(name).map(|entry| entry.tool.spec())
     }
 
-    /// The names of all tools, sorted.
+    /// The names of all tools that can be called, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
     }
 
-    /// The tool that a model means by `asked`: the one of that name, else the one that differs in case alone.
+    /// The tool that a model means by `asked`: the one of that name, else the one that is also called so, else the one
+    /// that differs in case alone.
     ///
     /// # Errors
     ///
-    /// A text for the model that lists the tools there are.
+    /// A text for the model that lists the tools it is offered.
     pub fn find(&self, asked: &str) -> Result<&str, String> {
         let exact = self.tools.get_key_value(asked);
-        let loose = || self.tools.iter().find(|(name, _)| name.eq_ignore_ascii_case(asked));
-        match exact.or_else(loose) {
+        let also = || self.tools.iter().find(|(_, entry)| entry.tool.aliases().contains(&asked));
+        let loose = || {
+            let same = |name: &str| name.eq_ignore_ascii_case(asked);
+            self.tools.iter().find(|(name, entry)| same(name) || entry.tool.aliases().iter().any(|name| same(name)))
+        };
+        match exact.or_else(also).or_else(loose) {
             Some((name, _)) => Ok(name),
             None => {
-                let names: Vec<&str> = self.names().collect();
+                let offered = self.tools.iter().filter(|(_, entry)| entry.offered);
+                let names: Vec<&str> = offered.map(|(name, _)| name.as_str()).collect();
                 Err(format!("there is no tool called {asked:?}. Call one of: {}", names.join(", ")))
             }
         }
@@ -81,8 +124,9 @@ impl Registry {
     ///
     /// What the tool says, or [`ToolError::BadInput`] when there is none of that name.
     pub async fn run(&self, name: &str, input: Value, call: &Call) -> Result<Output, ToolError> {
-        let tool =
-            self.tools.get(name).ok_or_else(|| ToolError::BadInput(format!("there is no tool called {name:?}")))?;
+        let Some(Entry { tool, .. }) = self.tools.get(name) else {
+            return Err(ToolError::BadInput(format!("there is no tool called {name:?}")));
+        };
         let span = tracing::info_span!(
             "tool",
             tool.name = name,
@@ -116,4 +160,83 @@ pub fn parse_arguments(tool: &str, text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| {
         format!("the arguments for {tool} are not valid JSON ({error}). Send one JSON object and nothing else")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    struct Shown<const AT: usize>;
+
+    const NAMES: [(&str, &[&str], bool); 3] =
+        [("list", &["ls"], false), ("read", &["view"], true), ("write", &[], true)];
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Nothing {}
+
+    impl<const AT: usize> Tool for Shown<AT> {
+        const NAME: &'static str = NAMES[AT].0;
+        const ALIASES: &'static [&'static str] = NAMES[AT].1;
+        const OFFERED: bool = NAMES[AT].2;
+        type Input = Nothing;
+
+        fn description(&self) -> Cow<'static, str> {
+            "A tool.".into()
+        }
+
+        async fn run(&self, _input: Nothing, _call: &Call) -> Result<Output, ToolError> {
+            Ok(Output::new("done", Self::NAME))
+        }
+    }
+
+    fn registry() -> Registry {
+        Registry::default().with(Shown::<0>).with(Shown::<1>).with(Shown::<2>)
+    }
+
+    fn told(registry: &Registry) -> String {
+        registry.specs().into_iter().map(|spec| spec.name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn some_tools_are_known_and_not_offered() {
+        let registry = registry();
+        assert_eq!(told(&registry), "read write");
+        assert_eq!(registry.find("list"), Ok("list"));
+        assert!(registry.spec("list").is_some());
+        assert_eq!(told(&registry.offered("any", |_| true)), "read write");
+    }
+
+    #[test]
+    fn a_switch_offers_a_tool_or_takes_it_away() {
+        #[track_caller]
+        fn check(switches: &[(&str, bool)], told_of: &str, known: &str) {
+            let switches = Switches(switches.iter().map(|(name, on)| ((*name).to_owned(), *on)).collect());
+            let registry = registry().switched(&switches);
+            assert_eq!(
+                (told(&registry).as_str(), registry.names().collect::<Vec<_>>().join(" ").as_str()),
+                (told_of, known)
+            );
+        }
+        check(&[], "read write", "list read write");
+        check(&[("list", true)], "list read write", "list read write");
+        check(&[("write", false)], "read", "list read");
+        check(&[("*", false), ("read", true)], "read", "read");
+        check(&[("read", true), ("*", false)], "", "");
+        check(&[("other", false)], "read write", "list read write");
+    }
+
+    #[test]
+    fn a_tool_is_found_by_its_other_names_and_in_any_case() {
+        let registry = registry();
+        for (asked, want) in [("read", "read"), ("view", "read"), ("READ", "read"), ("View", "read"), ("ls", "list")] {
+            assert_eq!(registry.find(asked), Ok(want), "{asked}");
+        }
+        let error = registry.find("reads").unwrap_err();
+        assert_eq!(error, "there is no tool called \"reads\". Call one of: read, write");
+        // What is gone is gone under each of its names.
+        let off = Switches(vec![("read".to_owned(), false)]);
+        assert!(registry.switched(&off).find("view").is_err());
+    }
 }

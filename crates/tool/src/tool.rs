@@ -13,8 +13,12 @@ use crate::{Call, Output, ToolError, decode};
 pub trait Tool: Send + Sync + 'static {
     /// What the model calls it.
     const NAME: &'static str;
+    /// Other names under which models know it.
+    const ALIASES: &'static [&'static str] = &[];
     /// The permission it asks under. Where rules deny that altogether, the tool is not offered.
     const PERMISSION: &'static str = Self::NAME;
+    /// Whether models are told of it without the user switching it on. It can be called by name either way.
+    const OFFERED: bool = true;
     /// Arguments. Field docs become the schema the model reads.
     type Input: DeserializeOwned + JsonSchema + Send;
     /// The prose the model reads. Keep it in a `.md` file beside the tool.
@@ -31,9 +35,17 @@ pub trait Tool: Send + Sync + 'static {
 pub trait AnyTool: Send + Sync {
     /// What the model is told about it.
     fn spec(&self) -> Spec;
+    /// Other names under which models know it.
+    fn aliases(&self) -> &[&str] {
+        &[]
+    }
     /// The permission it asks under. Where rules deny that altogether, the tool is not offered.
     fn permission(&self) -> String {
         self.spec().name
+    }
+    /// Whether models are told of it without the user switching it on. It can be called by name either way.
+    fn offered(&self) -> bool {
+        true
     }
     /// Whether this model should be offered the tool.
     fn suits(&self, _model: &str) -> bool {
@@ -66,8 +78,16 @@ impl<T: Tool> AnyTool for Erased<T> {
         }
     }
 
+    fn aliases(&self) -> &[&str] {
+        T::ALIASES
+    }
+
     fn permission(&self) -> String {
         T::PERMISSION.to_owned()
+    }
+
+    fn offered(&self) -> bool {
+        T::OFFERED
     }
 
     fn suits(&self, model: &str) -> bool {

@@ -1,14 +1,13 @@
 //! `bash`: runs a command line and shows the end of what it wrote.
 
+mod leave;
 mod report;
 mod window;
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
-use std::path::Path;
 use std::time::Duration;
 
-use haft_permission::{Access, Effect};
 use haft_project::{Command, End, Files, Found, Processes, Running, Target};
 use haft_protocol::Object;
 use haft_tool::truncate::{Limits, preview};
@@ -80,7 +79,7 @@ impl Tool for Bash {
             return Err(ToolError::BadInput("command is empty; give a command line to run".to_owned()));
         }
         let dir = self.workdir(&input, call).await?.path().to_owned();
-        let grant = call.ask(access(&input.command, &dir, &self.files)).await?;
+        let grant = leave::ask(&self.files, self.processes.shell(), call, &input.command, &dir).await?;
 
         let title = input.description.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| input.command.clone());
         call.progress(&title, shown(""));
@@ -93,31 +92,6 @@ impl Tool for Bash {
 
 fn time_limit(asked: Option<NonZeroU64>) -> Duration {
     Duration::from_millis(asked.map_or(TIMEOUT_MS, NonZeroU64::get))
-}
-
-/// Asks for a command line in `dir`.
-fn access(command: &str, dir: &Path, files: &Files) -> Access {
-    let run = Effect::Run { command: command.to_owned(), dir: dir.to_owned() };
-    let plain = is_plain(command);
-    let pattern = if plain { words(command) } else { command.to_owned() };
-    let access = Access {
-        // Without a look into the command there is nothing that "always" could safely mean.
-        always: Vec::new(),
-        opaque: !plain,
-        ..Access::new("bash", pattern).with(run).show("command", command)
-    };
-    if dir == files.root() { access } else { access.show("workdir", dir.display().to_string()) }
-}
-
-/// Whether a command line is one command of plain words: nothing in it is special to any shell.
-fn is_plain(command: &str) -> bool {
-    command.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,@%+- \t".contains(c))
-}
-
-/// The words of a plain command, one blank between them: to a shell any other blanks are the same, and a rule must
-/// not be got round with them.
-fn words(command: &str) -> String {
-    command.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A command that has ended, and what it wrote.

@@ -16,6 +16,7 @@ use self::nearest::nearest;
 use self::replace::{Refusal, Replaced, Scope, replace};
 use crate::diff::Diff;
 use crate::reach::reach_file;
+use crate::seen::{saw, unchanged};
 use crate::text::{Ending, Text, count_lines, lf};
 
 /// Largest file, in bytes, that is edited.
@@ -72,7 +73,9 @@ impl Edit {
         // What is refused is explained with lines of the file, so this is a look at it like any other.
         let access = Access::new("read", target.title()).with(Effect::Read(target.path().to_owned()));
         let grant = call.ask(access).await?;
-        let bytes = self.files.read(&grant, target, MAX_FILE).await.map_err(|error| cannot_read(target, error))?;
+        let read = self.files.read_stamped(&grant, target, MAX_FILE).await;
+        let (bytes, stamp) = read.map_err(|error| cannot_read(target, error))?;
+        unchanged(call, target, stamp)?;
         let path = target.path().display().to_string();
         let Ok(text) = std::str::from_utf8(&bytes) else {
             let advice = "is not UTF-8 text, and editing would damage it; change it with a program in bash";
@@ -119,7 +122,8 @@ impl Tool for Edit {
         let grant = call.ask(access).await?;
         let said = said(&path, &change);
         let if_exists = change.old.map_or(IfExists::Fail, IfExists::ReplaceOnly);
-        self.files.write(&grant, &target, change.new, if_exists).await.tell_model()?;
+        let stamp = self.files.write(&grant, &target, change.new, if_exists).await.tell_model()?;
+        saw(call, &target, stamp);
 
         Ok(Output::new(target.title(), said)
             .meta("diagnostics", json!({}))

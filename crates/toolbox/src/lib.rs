@@ -8,13 +8,20 @@
 mod bash;
 mod diff;
 mod edit;
+mod glob;
+mod grep;
+mod list;
+mod question;
 mod reach;
 mod read;
+mod seen;
 mod text;
+mod todo;
 mod write;
 
 use haft_project::{Files, Processes};
 use haft_tool::Registry;
+use haft_tool::image::ImageLimits;
 
 /// The parts of the world that tools work on. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -25,12 +32,39 @@ pub struct World {
     pub processes: Processes,
 }
 
-/// All built-in tools.
+/// What the user may set about tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// What images may measure that go to a model.
+    pub images: ImageLimits,
+    /// Names of files with instructions for the folder that they are in; the first of them that is there counts.
+    pub instructions: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let instructions = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"].map(str::to_owned).to_vec();
+        Self { images: ImageLimits::default(), instructions }
+    }
+}
+
+/// All built-in tools, as they are where the user has set nothing.
 pub fn builtin(world: &World) -> Registry {
+    builtin_with(world, &Options::default())
+}
+
+/// All built-in tools.
+pub fn builtin_with(world: &World, options: &Options) -> Registry {
     Registry::default()
         .with(bash::Bash::new(&world.files, &world.processes))
         .with(edit::Edit::new(&world.files))
-        .with(read::Read::new(&world.files))
+        .with(glob::Glob::new(&world.files))
+        .with(grep::Grep::new(&world.files))
+        .with(list::List::new(&world.files))
+        .with(question::Question)
+        .with(read::Read::new(&world.files, options))
+        .with(todo::TodoRead)
+        .with(todo::TodoWrite)
         .with(write::Write::new(&world.files))
 }
 
@@ -41,9 +75,9 @@ mod scene;
 mod tests {
     use super::*;
 
-    /// A quarter more than what 4 of 13 tools may take of the 3,500 tokens, at 3.6 bytes each; the large ones are
-    /// among these four.
-    const BUDGET: usize = 3500 * 36 / 10 * 4 / 13 * 5 / 4;
+    /// What these tools may take of the 3,500 tokens, at 3.6 bytes each, that all tools and the prompt have together:
+    /// 8 of at most 13, the large ones among them, and the prompt takes about 500.
+    const BUDGET: usize = (3500 - 500) * 36 / 10 * 8 / 13;
 
     #[test]
     fn definitions_are_short() {
@@ -68,7 +102,39 @@ mod tests {
         };
         assert_eq!(names("bash"), "command timeout workdir description");
         assert_eq!(names("edit"), "filePath oldString newString replaceAll");
+        assert_eq!(names("glob"), "pattern path");
+        assert_eq!(names("grep"), "pattern path include");
+        assert_eq!(names("list"), "path ignore");
+        assert_eq!(names("question"), "questions");
+        assert_eq!(names("todoread"), "");
+        assert_eq!(names("todowrite"), "todos");
         assert_eq!(names("read"), "filePath offset limit");
         assert_eq!(names("write"), "filePath content");
+    }
+
+    #[test]
+    fn those_that_few_need_are_not_offered_and_can_be_called() {
+        let scene = scene::Scene::new();
+        let offered: Vec<String> = scene.registry.specs().into_iter().map(|spec| spec.name).collect();
+        assert_eq!(offered.join(" "), "bash edit glob grep question read todowrite write");
+        assert_eq!(scene.registry.find("todoread"), Ok("todoread"));
+        assert_eq!(scene.registry.find("view"), Ok("read"));
+    }
+
+    #[test]
+    fn what_a_schema_requires_is_what_models_know() {
+        let scene = scene::Scene::new();
+        let required = |tool: &str, pointer: &str| {
+            let spec = scene.registry.spec(tool).unwrap();
+            let list = spec.parameters.pointer(pointer).and_then(serde_json::Value::as_array);
+            list.into_iter().flatten().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(required("glob", "/required"), "pattern");
+        assert_eq!(required("grep", "/required"), "pattern");
+        assert_eq!(required("list", "/required"), "");
+        assert_eq!(required("todowrite", "/properties/todos/items/required"), "content status priority");
+        assert_eq!(required("question", "/properties/questions/items/required"), "question header options");
+        let options = "/properties/questions/items/properties/options/items/required";
+        assert_eq!(required("question", options), "label description");
     }
 }

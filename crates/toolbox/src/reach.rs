@@ -1,6 +1,6 @@
 //! Getting at a path: where it leads, and leave for folders outside the project. The one place that asks for those.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haft_permission::{Access, Effect};
 use haft_project::{Files, Located, Outside, Target};
@@ -61,6 +61,30 @@ async fn go(
             outside.enter(&grant).tell_model()
         }
     }
+}
+
+/// Asks at once for all folders outside the project that `command` goes to. It opens nothing there.
+///
+/// # Errors
+///
+/// [`ToolError::Denied`].
+pub(crate) async fn reach_all(call: &Call, folders: &[PathBuf], command: &str) -> Result<(), ToolError> {
+    if folders.is_empty() {
+        return Ok(());
+    }
+    let accesses: Vec<Access> = folders.iter().map(|folder| entering(folder)).collect();
+    let patterns: Vec<String> = accesses.iter().flat_map(|access| access.patterns.clone()).collect();
+    // What cannot be covered for ever is asked for again; then so are those beside it.
+    let whole = accesses.iter().all(|access| !access.always.is_empty());
+    let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let access = Access {
+        always: if whole { patterns.clone() } else { Vec::new() },
+        patterns: patterns.clone(),
+        effects: accesses.into_iter().flat_map(|access| access.effects).collect(),
+        ..Access::new("external_directory", "")
+    };
+    call.ask(access.show("command", command).show("directories", named).show("patterns", patterns)).await?;
+    Ok(())
 }
 
 /// Asks for a folder outside the project.

@@ -1,7 +1,9 @@
-//! `read`: a page of a text file, or the entries of a folder.
+//! `read`: a page of a text file, an image, a PDF, or the entries of a folder.
 
+mod instructions;
 mod kind;
 mod listing;
+mod media;
 mod page;
 
 use std::borrow::Cow;
@@ -9,6 +11,7 @@ use std::borrow::Cow;
 use haft_permission::{Access, Effect, Grant};
 use haft_project::{Files, FilesError, Found, Opened, Reading, Target};
 use haft_protocol::Object;
+use haft_tool::image::ImageLimits;
 use haft_tool::{Call, Output, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +19,9 @@ use serde_json::json;
 
 use self::kind::Kind;
 use self::page::{Page, Pager, Wants};
+use crate::Options;
 use crate::reach::reach;
+use crate::seen::saw;
 use crate::text::count_lines;
 
 /// Lines or entries when the model names no limit.
@@ -28,6 +33,8 @@ const PREVIEW_LINES: usize = 20;
 
 pub(crate) struct Read {
     files: Files,
+    images: ImageLimits,
+    instructions: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,8 +49,41 @@ pub(crate) struct Input {
 }
 
 impl Read {
-    pub(crate) fn new(files: &Files) -> Self {
-        Self { files: files.clone() }
+    pub(crate) fn new(files: &Files, options: &Options) -> Self {
+        let Options { images, instructions } = options.clone();
+        Self { files: files.clone(), images, instructions }
+    }
+
+    async fn file(
+        &self,
+        call: &Call,
+        target: &Target,
+        mut reading: Reading,
+        (offset, limit): (usize, usize),
+    ) -> Result<Output, ToolError> {
+        let first = reading.next().await.tell_model()?;
+        let path = target.path().display();
+        match kind::of(target.path(), first.as_deref().unwrap_or_default()) {
+            Kind::Binary => Err(ToolError::Failed(format!(
+                "{path} is a binary file, which read cannot show; inspect it with a program in bash"
+            ))),
+            Kind::Media(mime) => {
+                let told = instructions::collect(&self.files, call, target, &self.instructions).await;
+                let output = media::output(target, reading, first, mime, &self.images).await?;
+                Ok(instructions::append(output, &told))
+            }
+            Kind::Text => {
+                let page = page(&mut reading, first, offset, limit).await?;
+                let output = output(target, &page)?;
+                saw(call, target, reading.finish().await.tell_model()?);
+                let told = instructions::collect(&self.files, call, target, &self.instructions).await;
+                if !page.is_cut() && page.first == 1 {
+                    // What was read whole need not be told again.
+                    instructions::note(call, target, &self.instructions);
+                }
+                Ok(instructions::append(output, &told))
+            }
+        }
     }
 
     async fn missing(&self, grant: &Grant, target: &Target) -> ToolError {
@@ -72,6 +112,7 @@ impl Read {
 
 impl Tool for Read {
     const NAME: &'static str = "read";
+    const ALIASES: &'static [&'static str] = &["view"];
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {
@@ -90,37 +131,23 @@ impl Tool for Read {
         let (offset, limit) = (input.offset.unwrap_or(1).max(1), input.limit.unwrap_or(LIMIT));
         match self.files.open(&grant, &target).await {
             Ok(Opened::Folder(listing)) => Ok(listing::output(&target, listing, offset, limit)),
-            Ok(Opened::File(reading)) => {
-                let page = page(&target, reading, offset, limit).await?;
-                output(&target, &page)
-            }
+            Ok(Opened::File(reading)) => self.file(call, &target, reading, (offset, limit)).await,
             Err(FilesError::Missing { .. }) => Err(self.missing(&grant, &target).await),
             Err(error) => Err(error).tell_model(),
         }
     }
 }
 
-async fn page(target: &Target, mut reading: Reading, offset: usize, limit: usize) -> Result<Page, ToolError> {
+async fn page(reading: &mut Reading, first: Option<Vec<u8>>, offset: usize, limit: usize) -> Result<Page, ToolError> {
     let mut pager = Pager::new(offset, limit, reading.len() <= COUNTED);
-    let mut first = true;
-    while let Some(piece) = reading.next().await.tell_model()? {
-        if std::mem::take(&mut first) {
-            refuse_what_is_no_text(target, &piece)?;
-        }
+    let mut next = first;
+    while let Some(piece) = next {
         if pager.push(&piece) == Wants::Nothing {
             break;
         }
+        next = reading.next().await.tell_model()?;
     }
     Ok(pager.finish())
-}
-
-fn refuse_what_is_no_text(target: &Target, sample: &[u8]) -> Result<(), ToolError> {
-    let path = target.path().display();
-    Err(ToolError::Failed(match kind::of(target.path(), sample) {
-        Kind::Text => return Ok(()),
-        Kind::Media(mime) => format!("{path} is {mime}, which read cannot show; it shows text alone"),
-        Kind::Binary => format!("{path} is a binary file, which read cannot show; inspect it with a program in bash"),
-    }))
 }
 
 fn output(target: &Target, page: &Page) -> Result<Output, ToolError> {

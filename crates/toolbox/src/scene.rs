@@ -1,6 +1,7 @@
 //! Tools on a temporary project, for tests.
 
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use haft_permission::{Access, Action, Rule};
 use haft_project::{Files, Processes};
@@ -68,6 +69,29 @@ impl Scene {
 
     pub(crate) fn put(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// The same, with the folders above it.
+    pub(crate) fn put_deep(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Empty files, the earlier ones of them newer.
+    pub(crate) fn put_aged(&self, names: &[&str]) {
+        for (age, name) in names.iter().enumerate() {
+            self.put_deep(name, "");
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age as u64);
+            std::fs::File::options().write(true).open(self.path(name)).unwrap().set_modified(time).unwrap();
+        }
+    }
+
+    /// Changes a file and leaves its time as it was.
+    pub(crate) fn put_keeping_time(&self, name: &str, text: &str) {
+        let time = std::fs::metadata(self.path(name)).unwrap().modified().unwrap();
+        self.put(name, text);
+        std::fs::File::options().write(true).open(self.path(name)).unwrap().set_modified(time).unwrap();
     }
 
     pub(crate) fn get(&self, name: &str) -> String {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use haft_permission::{Access, Effect};
-use haft_project::{Files, FilesError, IfExists, Target};
+use haft_project::{Files, FilesError, IfExists, Stamp, Target};
 use haft_tool::{Call, Output, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,9 +11,11 @@ use serde_json::json;
 
 use crate::diff::Diff;
 use crate::reach::reach_file;
+use crate::seen::{saw, unchanged};
 use crate::text::{Text, count_lines};
 
-/// Largest old content, in bytes, that is held against the new one. A larger file is replaced without a look.
+/// Largest old content, in bytes, that is held against the new one. A larger file is replaced without a look
+/// into it.
 const MAX_OLD: u64 = 16 * 1024 * 1024;
 
 pub(crate) struct Write {
@@ -33,8 +35,8 @@ pub(crate) struct Input {
 enum Old {
     Nothing,
     Bytes(Vec<u8>),
-    /// Too much to look at; how many bytes.
-    Huge(u64),
+    /// Too much to look at; how it is.
+    Huge(Stamp),
 }
 
 impl Write {
@@ -45,12 +47,17 @@ impl Write {
     /// The old content, for a person to compare. The model does not see it.
     async fn old(&self, call: &Call, target: &Target) -> Result<Old, ToolError> {
         let own = call.ask(Access::internal(vec![Effect::Read(target.path().to_owned())])).await?;
-        match self.files.read(&own, target, MAX_OLD).await {
-            Ok(bytes) => Ok(Old::Bytes(bytes)),
-            Err(FilesError::Missing { .. }) => Ok(Old::Nothing),
-            Err(FilesError::TooBig { size, .. }) => Ok(Old::Huge(size)),
-            Err(error) => Err(error).tell_model(),
-        }
+        let (old, stamp) = match self.files.read_stamped(&own, target, MAX_OLD).await {
+            Ok((bytes, stamp)) => (Old::Bytes(bytes), stamp),
+            Err(FilesError::Missing { .. }) => return Ok(Old::Nothing),
+            Err(FilesError::TooBig { .. }) => {
+                let stamp = self.files.stamp(&own, target).await.tell_model()?;
+                (Old::Huge(stamp), stamp)
+            }
+            Err(error) => return Err(error).tell_model(),
+        };
+        unchanged(call, target, stamp)?;
+        Ok(old)
     }
 }
 
@@ -79,9 +86,10 @@ impl Tool for Write {
         let if_exists = match old {
             Old::Nothing => IfExists::Fail,
             Old::Bytes(bytes) => IfExists::ReplaceOnly(bytes),
-            Old::Huge(_) => IfExists::Replace,
+            Old::Huge(stamp) => IfExists::ReplaceStamped(stamp),
         };
-        self.files.write(&grant, &target, new.whole(), if_exists).await.tell_model()?;
+        let stamp = self.files.write(&grant, &target, new.whole(), if_exists).await.tell_model()?;
+        saw(call, &target, stamp);
 
         Ok(Output::new(target.title(), said(&path, exists, new.text.lines().count()))
             .meta("diagnostics", json!({}))
@@ -105,7 +113,7 @@ async fn diff(path: &str, old: &Old, new: &str) -> String {
             let old = Text::new(&String::from_utf8_lossy(bytes)).text;
             Diff::between(path, &old, new).await.patch
         }
-        Old::Huge(size) => {
+        Old::Huge(Stamp { size, .. }) => {
             format!("{}(the old file of {size} bytes was not compared)\n", Diff::new(path, "", "").patch)
         }
     }

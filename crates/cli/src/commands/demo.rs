@@ -15,10 +15,10 @@ use haft_store::Journal;
 use crate::args::{Demo, Format};
 use crate::commands::run::play;
 use crate::folders::Folders;
-use crate::render;
 use crate::report::Exit;
 use crate::watch::Watch;
 use crate::wire::Ground;
+use crate::{agents, render};
 
 /// The scratch project: a script with a mistake, and a test that finds it.
 const PROJECT: [(&str, &str); 3] = [
@@ -97,7 +97,7 @@ async fn play_on(root: &Path, project: &Path, fast: bool) -> Result<Exit> {
     };
     let journal = Journal::open(&root.join("haft.db")).await?;
     let rules: Vec<Rule> = COMMANDS.iter().map(|command| Rule::new("bash", command, Action::Allow)).collect();
-    let setup = ground.setup(journal.clone(), model, Answerer::Nobody, &rules)?;
+    let setup = ground.setup(journal.clone(), model, Answerer::Nobody, &rules, agents::all(&ground)?)?;
     let watch = Watch { format: Format::Default, thinking: true, before: None, go_on: false };
     let outcome = play(setup, None, Some("Demo".to_owned()), Prompt::text(PROMPT), watch).await?;
     journal.close().await?;

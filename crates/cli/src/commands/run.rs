@@ -1,11 +1,12 @@
 //! `haft run`: one prompt, headless.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use haft_permission::{Answerer, Rule};
 use haft_project::Place;
 use haft_protocol::{Id, Session as Record, SessionId};
-use haft_session::{NewSession, Prompt, Session, Setup, TurnEnd};
+use haft_session::{Agent, Model, NewSession, Prompt, Session, Setup, TurnEnd};
 use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,7 @@ use crate::report::{Exit, InSession, Usage};
 use crate::signals::Signals;
 use crate::watch::Watch;
 use crate::wire::{Ground, journal, place};
-use crate::{ask, models, render, stdin};
+use crate::{agents, ask, models, render, stdin};
 
 /// Most bytes of standard input that become part of a prompt.
 const MAX_STDIN: u64 = 4 * 1024 * 1024;
@@ -32,35 +33,75 @@ pub(crate) async fn run(args: Run) -> Result<Exit> {
 }
 
 async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> Result<Exit> {
-    let resumed = resumed(&args, &here, journal).await?;
+    let mut resumed = resumed(&args, &here, journal).await?;
     // A session goes on where it was, wherever it is called from.
     let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?)?;
-    let named = args.model.model.as_deref().filter(|named| !named.is_empty());
-    // A session goes on with its own model unless another is named.
-    let kept = resumed.as_ref().and_then(|record| record.model.as_ref());
-    let kept = kept.map(|model| format!("{}/{}", model.provider_id, model.id));
-    let mut model = models::choose(named.or(kept.as_deref()), &ground.config).map_err(|error| match &kept {
-        Some(kept) if named.is_none() => {
-            error.context(format!("this session was run with {kept}; name another model with --model"))
-        }
-        _ => error,
-    })?;
     let text = message(&args.message).await?;
-    if text.trim().is_empty() && args.file.is_empty() {
+    if text.trim().is_empty() && args.file.is_empty() && args.command.is_none() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
-    let absolute = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
-    let prompt = Prompt::with_files(text, args.file.iter().map(absolute).collect()).await?;
-    if let Some(path) = &args.record {
-        model = models::recorded(model, path)?;
+    let mut prompt = Prompt::with_files(text, args.file.iter().map(|file| absolute(file)).collect()).await?;
+    if let Some(command) = &args.command {
+        prompt = prompt.calls(command.strip_prefix('/').unwrap_or(command));
     }
-    let setup = ground.setup(journal.clone(), model, ask::answerer(args.auto), &[])?;
+    let answerer = ask::answerer(args.auto);
+    let mut setup = {
+        let agents = agents::all(&ground)?;
+        // A session goes on with its own agent and its own model unless another is named.
+        let kept =
+            resumed.as_ref().and_then(|record| record.agent.as_deref()).filter(|kept| agents.get(kept).is_some());
+        let agent = agents::choose(&agents, args.agent.as_deref().or(kept));
+        let model = model(&args, resumed.as_ref(), &agent, &ground).await?;
+        prompt = prompt.agent(agent.name);
+        ground.setup(journal.clone(), model, answerer, &rules(answerer), agents)?
+    };
+    if let Some(named) = named(&args) {
+        prompt = prompt.model(named, args.variant.clone());
+    }
+    if let Some(path) = &args.record {
+        setup.model = models::recorded(setup.model, path)?;
+    }
+    if let Some(record) = resumed.as_mut().filter(|_| args.fork) {
+        let copy = Session::fork(journal, &setup.clock, &record.id, None).await?;
+        let unknown = || haft_session::SessionError::Unknown(copy.clone());
+        *record = journal.session(&copy).await?.ok_or_else(unknown)?;
+    }
     let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone(), go_on: true };
     let end = play(setup, resumed.map(|record| record.id), args.title, prompt, watch).await;
     if let Some(path) = &args.record {
         models::drop_empty(path);
     }
     end
+}
+
+fn absolute(file: &Path) -> PathBuf {
+    std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
+}
+
+/// The model that the person named.
+fn named(args: &Run) -> Option<&str> {
+    args.model.model.as_deref().filter(|named| !named.is_empty())
+}
+
+/// The model that answers: the one that is named, else the session's, else the agent's own, else the configured one.
+async fn model(args: &Run, resumed: Option<&Record>, agent: &Agent, ground: &Ground) -> Result<Model> {
+    let (named, config) = (named(args), &ground.config);
+    let kept = resumed.and_then(|record| record.model.as_ref());
+    let kept = kept.map(|model| format!("{}/{}", model.provider_id, model.id));
+    let found = models::find(named.or(kept.as_deref()).or(agent.model.as_deref()), args.variant.as_deref(), config);
+    found.await.map_err(|error| match &kept {
+        Some(kept) if named.is_none() => {
+            error.context(format!("this session was run with {kept}; name another model with --model"))
+        }
+        _ => error,
+    })
+}
+
+/// The rules of one prompt: nobody is there to switch modes, and perhaps nobody to be asked in the middle.
+fn rules(answerer: Answerer) -> Vec<Rule> {
+    let mut rules = haft_session::one_shot();
+    rules.retain(|rule| rule.permission != "question" || answerer != Answerer::Person);
+    rules
 }
 
 /// The folder of a stored session.
@@ -113,6 +154,16 @@ pub(crate) async fn play(
             if let Some(note) = unusual(&reason) {
                 render::complain(note);
             }
+            shown?;
+            Ok(Exit::Done)
+        }
+        Ok(TurnEnd::Limit { steps }) => {
+            render::complain(&format!("stopped after {steps} steps, which is the limit; say `continue` to go on"));
+            shown?;
+            Ok(Exit::Done)
+        }
+        Ok(TurnEnd::Circles { tool }) => {
+            render::complain(&format!("stopped: the model made the same call of {tool} over and over"));
             shown?;
             Ok(Exit::Done)
         }

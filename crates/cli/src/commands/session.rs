@@ -11,7 +11,7 @@ use crate::args::Session;
 use crate::folders::Folders;
 use crate::render::{self, Paint, clean};
 use crate::report::{Exit, Usage};
-use crate::wire::{journal, place};
+use crate::wire::{clock, journal, place};
 
 pub(crate) async fn run(command: Session) -> Result<Exit> {
     match command {
@@ -26,6 +26,14 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
             let record = find(id.as_deref(), dir.as_deref(), &journal).await?;
             let history = journal.history(&record.id).await?;
             show(&record, &history, json)
+        }
+        Session::Fork { id } => {
+            let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
+            let journal = journal(&Folders::find()?).await?;
+            let copy = haft_session::Session::fork(&journal, &clock()?, &id, None).await;
+            journal.close().await?;
+            render::say(copy?.as_str())?;
+            Ok(Exit::Done)
         }
     }
 }
@@ -107,7 +115,10 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         render::say(&format!("\n{}", paint.bold(&clean(&who))))?;
         for part in &turned.parts {
             match &part.kind {
-                PartKind::Text { text, synthetic: false, .. } if !text.is_empty() => render::say(&clean(text))?,
+                PartKind::Text { text, synthetic: false, .. } if !text.is_empty() => match &turned.info {
+                    Message::User(_) => render::say(&clean(text))?,
+                    Message::Assistant(_) => render::say(&render::answer(text.trim_end(), paint))?,
+                },
                 PartKind::Reasoning { text, .. } if !text.is_empty() => render::say(&paint.dim(&clean(text)))?,
                 PartKind::File { filename, url, .. } => {
                     let name = filename.as_deref().unwrap_or(url);
@@ -121,6 +132,9 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                 PartKind::Text { .. }
                 | PartKind::Reasoning { .. }
                 | PartKind::Vendor { .. }
+                | PartKind::Agent { .. }
+                | PartKind::Subtask { .. }
+                | PartKind::Retry { .. }
                 | PartKind::StepStart {}
                 | PartKind::StepFinish { .. } => {}
             }

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 use anyhow::{Context, Result};
 use haft_permission::{Answerer, Gate};
 use haft_protocol::{Event, Object};
-use haft_session::{Answered, Workbench, definition, hidden};
+use haft_session::{Answered, Questions, Workbench, definition};
 use haft_tool::{Attachment, Output, Spec, ToolError};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -15,37 +15,45 @@ use tokio_util::sync::CancellationToken;
 use crate::args::{ModelArg, Tool};
 use crate::report::{Exit, Usage};
 use crate::signals::Signals;
-use crate::wire::Ground;
-use crate::{ask, models, render, stdin};
+use crate::wire::{Bench, Ground};
+use crate::{ask, models, question, render, stdin};
 
 /// Longest line of `--jsonl`, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn run(command: Tool) -> Result<Exit> {
     match command {
-        Tool::List { json, model, dir } => list(&offered(&Ground::at(dir.as_deref())?, &model), json),
+        Tool::List { json, model, agent, dir } => {
+            list(&offered(&Ground::at(dir.as_deref())?, &model, agent.as_deref())?, json)
+        }
         Tool::Show { name, json } => show(&Ground::at(None)?, &name, json),
-        Tool::Definitions { model, dir } => definitions(&offered(&Ground::at(dir.as_deref())?, &model)),
-        Tool::Call { jsonl: true, auto, dir, .. } => call_lines(&Ground::at(dir.as_deref())?, auto).await,
-        Tool::Call { name, args, json, auto, dir, .. } => {
+        Tool::Definitions { model, agent, dir } => {
+            definitions(&offered(&Ground::at(dir.as_deref())?, &model, agent.as_deref())?)
+        }
+        Tool::Call { jsonl: true, auto, agent, dir, .. } => {
+            call_lines(&Ground::at(dir.as_deref())?, auto, agent.as_deref()).await
+        }
+        Tool::Call { name, args, json, auto, agent, dir, .. } => {
             let arguments = match args.as_deref() {
                 Some("-") => stdin::read(MAX_LINE).await?,
                 Some(text) => text.to_owned(),
                 None => String::new(),
             };
-            call(&Ground::at(dir.as_deref())?, &name.unwrap_or_default(), &arguments, json, auto).await
+            let ground = Ground::at(dir.as_deref())?;
+            let bench = ground.workbench(ask::answerer(auto), agent.as_deref())?;
+            call(bench, &name.unwrap_or_default(), &arguments, json).await
         }
     }
 }
 
-/// What the agent would be offered here.
-fn offered(ground: &Ground, model: &ModelArg) -> Vec<Spec> {
+/// What `agent`, or the one that answers where none is named, would be offered here.
+fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Vec<Spec>> {
     let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
     // What the vendor calls the model decides, where that is known; it need not be reachable.
     let known = models::choose(Some(named), &ground.config).map(|model| model.api_id);
     let id = known.unwrap_or_else(|_| named.split_once('/').map_or(named, |(_, id)| id).to_owned());
-    let rules = ground.rules(&haft_session::build());
-    ground.registry().offered(&id, |permission| !hidden(permission, &rules)).specs()
+    let rules = ground.agent(agent)?.rules;
+    Ok(ground.registry().offered(&id, |permission| !rules.hides(permission)).specs())
 }
 
 fn list(specs: &[Spec], json: bool) -> Result<Exit> {
@@ -97,12 +105,12 @@ fn tokens(bytes: usize) -> usize {
 }
 
 /// Runs one tool.
-async fn call(ground: &Ground, name: &str, arguments: &str, json: bool, auto: bool) -> Result<Exit> {
-    let (mut bench, gate, asked) = ground.workbench(ask::answerer(auto))?;
+async fn call(bench: Bench, name: &str, arguments: &str, json: bool) -> Result<Exit> {
+    let Bench { mut bench, gate, questions, asked } = bench;
     let cancel = CancellationToken::new();
-    let questions = tokio::spawn(questions(asked, gate, cancel.clone()));
+    let asking = tokio::spawn(ask_person(asked, gate, questions, cancel.clone()));
     let answered = stoppable(&mut bench, name, arguments, &cancel, &mut Signals::listen()?).await;
-    questions.abort();
+    asking.abort();
     let exit = if cancel.is_cancelled() { Exit::Interrupted } else { exit(&answered.result) };
     match (json, answered.result) {
         (true, result) => render::say(&line(result).to_string())?,
@@ -127,9 +135,9 @@ fn exit(result: &Result<Output, ToolError>) -> Exit {
 }
 
 /// Answers each line of standard input with a line.
-async fn call_lines(ground: &Ground, auto: bool) -> Result<Exit> {
+async fn call_lines(ground: &Ground, auto: bool, agent: Option<&str>) -> Result<Exit> {
     let answerer = if auto { Answerer::Yes } else { Answerer::Nobody };
-    let (mut bench, _gate, _asked) = ground.workbench(answerer)?;
+    let Bench { mut bench, .. } = ground.workbench(answerer, agent)?;
     let mut signals = Signals::listen()?;
     let mut input = BufReader::new(tokio::io::stdin());
     loop {
@@ -217,10 +225,17 @@ async fn stoppable(
 }
 
 /// Puts each question to the person at the terminal.
-async fn questions(mut asked: mpsc::UnboundedReceiver<Event>, gate: Gate, stop: CancellationToken) {
+async fn ask_person(
+    mut asked: mpsc::UnboundedReceiver<Event>,
+    gate: Gate,
+    questions: Questions,
+    stop: CancellationToken,
+) {
     while let Some(event) = asked.recv().await {
         if let Event::PermissionAsked(ask) = event {
             ask::answer(&ask, &gate, &stop).await;
+        } else if let Event::QuestionAsked(inquiry) = event {
+            question::answer(&inquiry, &questions, &stop).await;
         }
     }
 }

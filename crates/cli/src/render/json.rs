@@ -57,7 +57,10 @@ impl<W: Write + Send> Json<W> {
             PartKind::Text { time: None, .. }
             | PartKind::Tool { state: ToolState::Pending { .. } | ToolState::Running { .. }, .. }
             | PartKind::File { .. }
-            | PartKind::Vendor { .. } => None,
+            | PartKind::Vendor { .. }
+            | PartKind::Agent { .. }
+            | PartKind::Subtask { .. }
+            | PartKind::Retry { .. } => None,
         }
     }
 
@@ -92,7 +95,11 @@ impl<W: Write + Send> Render for Json<W> {
             | Event::PartDelta { .. }
             | Event::PartRemoved { .. }
             | Event::PermissionAsked(_)
-            | Event::PermissionReplied { .. } => {}
+            | Event::PermissionReplied { .. }
+            | Event::QuestionAsked(_)
+            | Event::QuestionReplied { .. }
+            | Event::QuestionRejected { .. }
+            | Event::TodoUpdated { .. } => {}
         }
     }
 }

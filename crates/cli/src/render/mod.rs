@@ -1,25 +1,40 @@
 //! Showing what happens.
 
 mod clean;
+mod console;
 mod json;
+mod markdown;
 mod paint;
+#[cfg(test)]
+mod story;
+mod style;
+mod terminal;
 mod text;
 mod tool_line;
+mod usage;
+mod words;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
 
 pub(crate) use clean::{clean, spelled};
+pub(crate) use console::{Console, leave, print_beside};
 pub(crate) use json::Json;
 pub(crate) use paint::Paint;
+pub(crate) use terminal::Terminal;
 pub(crate) use text::Text;
 pub(crate) use tool_line::{diff_lines, lines as tool_lines};
 
+use self::markdown::{Look, Markdown};
 use haft_protocol::Event;
 
 use crate::report::Output;
 
 /// Somebody who shows events as they come.
 pub(crate) trait Render: Send {
+    /// Says who is asked: the agent, and the model with whatever else must be known about it.
+    fn head(&mut self, _agent: &str, _model: &str) {}
+
     /// Shows `event`, unless it was shown before.
     fn show(&mut self, event: &Event);
 
@@ -28,12 +43,23 @@ pub(crate) trait Render: Send {
     fn show_stored(&mut self, event: &Event) {
         self.show(event);
     }
+
+    /// When [`Render::tick`] wants to be called, if nothing happens before; `None` while nothing moves.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Shows what moves by itself.
+    fn tick(&mut self) {}
+
+    /// Takes what is drawn anew off the screen: somebody else is about to write there.
+    fn step_aside(&mut self) {}
 }
 
 /// Prints a line to stderr, without what a terminal would obey: errors repeat what others said. Nobody there to read
 /// it is no error.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", clean(text));
+    print_beside(&format!("{}\n", clean(text)));
 }
 
 /// Prints a line to stdout.
@@ -45,4 +71,20 @@ pub(crate) fn say(text: &str) -> Result<(), Output> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}")?;
     Ok(out.flush()?)
+}
+
+/// Whether stdout is a terminal on which lines can be drawn anew.
+pub(crate) fn can_draw() -> bool {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !dumb && std::io::stdout().is_terminal()
+}
+
+/// An answer of the model as a terminal shows it, or as it is where stdout is none.
+pub(crate) fn answer(text: &str, paint: Paint) -> String {
+    if !can_draw() {
+        return clean(text).into_owned();
+    }
+    let mut markdown = Markdown::new(Look { columns: terminal::columns(console::terminal_size()), paint });
+    markdown.push(text);
+    markdown.end().join("\n")
 }

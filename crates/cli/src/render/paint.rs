@@ -14,6 +14,19 @@ impl Paint {
         Self { on: terminal && !unwanted && !dumb }
     }
 
+    /// Leaves everything as it is.
+    #[cfg(test)]
+    pub(crate) const OFF: Self = Self { on: false };
+
+    /// Paints whatever the environment says.
+    #[cfg(test)]
+    pub(crate) const ON: Self = Self { on: true };
+
+    /// Whether it paints.
+    pub(super) fn is_on(self) -> bool {
+        self.on
+    }
+
     fn with(self, code: &str, text: &str) -> String {
         if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }

@@ -1,31 +1,41 @@
 //! A tool call in a few lines for a person. Pure.
 
+mod headline;
+
 use haft_protocol::{Object, ToolState};
 use serde_json::Value;
 
+use self::headline::{headline, subject};
 use super::{Paint, clean, spelled};
 
 /// Most lines of a diff that are shown.
 const DIFF_LINES: usize = 60;
 /// Most lines of output that are shown.
 const OUTPUT_LINES: usize = 10;
+/// Most entries of a list of things to do, and most questions, that are shown.
+const TODOS: usize = 30;
 /// Longest line of anything that is shown, in characters.
 const WIDTH: usize = 160;
 
 /// The lines for a call of `tool` that ended as `state`; empty while it has not.
 pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> {
     match state {
-        ToolState::Completed { input, output, title, metadata, .. } => {
-            let mut lines = vec![paint.cyan(&one_line(&headline(tool, title, input, output, metadata)))];
+        ToolState::Completed { input, output, title, metadata, attachments, .. } => {
+            let mut lines = vec![paint.cyan(&one_line(&headline(tool, title, input, output, metadata, attachments)))];
             if let Some(diff) = metadata.get("diff").and_then(Value::as_str) {
                 lines.extend(short_diff(diff, paint));
-            } else if tool == "bash" {
-                lines.extend(shell_lines(metadata, paint));
+            } else {
+                lines.extend(match tool {
+                    "bash" => shell_lines(metadata, paint),
+                    "todowrite" | "todoread" => todo_lines(metadata, paint),
+                    "question" => answer_lines(input, metadata, paint),
+                    _ => Vec::new(),
+                });
             }
             lines
         }
         ToolState::Error { input, error, .. } => {
-            let mut lines = vec![paint.red(&one_line(&format!("✗ {tool}{} failed", subject(tool, input))))];
+            let mut lines = vec![paint.red(&one_line(&format!("✗ {tool}{} failed", subject(input))))];
             lines.extend(first_lines(error, OUTPUT_LINES).map(|line| paint.red(&format!("  {line}"))));
             lines
         }
@@ -38,7 +48,7 @@ pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> 
 pub(crate) fn begun(tool: &str, state: &ToolState, paint: Paint) -> Option<String> {
     match state {
         ToolState::Running { input, metadata: Some(metadata), .. } if tool == "bash" => {
-            Some(paint.dim(&format!("{} …", one_line(&headline(tool, "", input, "", metadata)))))
+            Some(paint.dim(&format!("{} …", one_line(&headline(tool, "", input, "", metadata, &[])))))
         }
         ToolState::Pending { .. }
         | ToolState::Running { .. }
@@ -47,47 +57,53 @@ pub(crate) fn begun(tool: &str, state: &ToolState, paint: Paint) -> Option<Strin
     }
 }
 
-fn headline(tool: &str, title: &str, input: &Value, output: &str, metadata: &Object) -> String {
-    match tool {
-        "read" => format!("→ Read {title}{}", amount(metadata)),
-        "write" => format!("← Write {title}"),
-        "edit" => format!("← Edit {title}{}", counts(metadata)),
-        "bash" => {
-            let command = input.get("command").and_then(Value::as_str).unwrap_or(title);
-            format!("$ {command}")
-        }
-        "invalid" => format!("✗ {title}: {}", output.lines().next().unwrap_or_default()),
-        _ => format!("⚙ {tool} {}", if title.is_empty() { input.to_string() } else { title.to_owned() }),
-    }
+/// What a call is about that is at work, for a line that is drawn anew.
+pub(crate) fn doing(tool: &str, title: &str, input: &Value) -> String {
+    one_line(&headline(tool, title, input, "", &Object::new(), &[]))
 }
 
-/// How much a read showed.
-fn amount(metadata: &Object) -> String {
-    let shown = metadata.get("display").and_then(|display| {
-        let line = |key: &str| display.get(key).and_then(Value::as_u64);
-        let (start, end) = (line("lineStart")?, line("lineEnd")?);
-        let total = line("totalLines").filter(|total| *total != end || start != 1);
-        Some(match total {
-            Some(total) => format!(" ({start}-{end} of {total} lines)"),
-            None if end == 1 => " (1 line)".to_owned(),
-            None => format!(" ({end} lines)"),
+/// The last lines, `most` of them, of what a call that is at work has written so far.
+pub(crate) fn latest(metadata: &Object, most: usize, paint: Paint) -> Vec<String> {
+    let output = metadata.get("output").and_then(Value::as_str).unwrap_or_default().trim_end();
+    let mut lines: Vec<&str> = output.rsplit('\n').take(most).collect();
+    lines.reverse();
+    let said = lines.into_iter().filter(|_| !output.is_empty());
+    said.map(|line| paint.dim(&format!("  {}", shortened(line).replace('\t', "    ")))).collect()
+}
+
+/// The list as it is now.
+fn todo_lines(metadata: &Object, paint: Paint) -> Vec<String> {
+    let todos = metadata.get("todos").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut lines: Vec<String> = todos
+        .iter()
+        .take(TODOS)
+        .map(|todo| {
+            let text = |key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default();
+            let content = one_line(text("content"));
+            match text("status") {
+                "completed" => paint.dim(&format!("  [✓] {content}")),
+                "in_progress" => paint.bold(&format!("  [•] {content}")),
+                "cancelled" => paint.dim(&format!("  [-] {content}")),
+                _ => format!("  [ ] {content}"),
+            }
         })
+        .collect();
+    lines.extend(more(todos.len(), TODOS, paint));
+    lines
+}
+
+/// Each question with its answer.
+fn answer_lines(input: &Value, metadata: &Object, paint: Paint) -> Vec<String> {
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let answers = list(metadata.get("answers"));
+    let questions = list(input.get("questions"));
+    let lines = questions.iter().take(TODOS).enumerate().map(|(at, question)| {
+        let chosen: Vec<String> = list(answers.get(at)).iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let answer = if chosen.is_empty() { "no answer".to_owned() } else { chosen.join(", ") };
+        let asked = question.get("question").and_then(Value::as_str).unwrap_or_default();
+        format!("  {} {}", one_line(asked), paint.dim(&format!("→ {}", one_line(&answer))))
     });
-    shown.unwrap_or_default()
-}
-
-fn counts(metadata: &Object) -> String {
-    let count = |key: &str| metadata.get("filediff").and_then(|diff| diff.get(key)).and_then(Value::as_u64);
-    match (count("additions"), count("deletions")) {
-        (Some(added), Some(removed)) => format!(" +{added} -{removed}"),
-        _ => String::new(),
-    }
-}
-
-/// What a failed call was about.
-fn subject(tool: &str, input: &Value) -> String {
-    let key = if tool == "bash" { "command" } else { "filePath" };
-    input.get(key).and_then(Value::as_str).map_or_else(String::new, |subject| format!(" {subject}"))
+    lines.collect()
 }
 
 /// A unified diff without its head, cut to size.
@@ -159,110 +175,4 @@ fn cut(line: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::{Expect, expect};
-    use haft_protocol::ToolSpan;
-    use serde_json::json;
-
-    #[track_caller]
-    fn check(tool: &str, state: &ToolState, want: Expect) {
-        want.assert_eq(&lines(tool, state, Paint::new(false)).join("\n"));
-    }
-
-    fn completed(input: Value, title: &str, output: &str, metadata: Value) -> ToolState {
-        ToolState::Completed {
-            input,
-            output: output.to_owned(),
-            title: title.to_owned(),
-            metadata: metadata.as_object().unwrap().clone(),
-            time: ToolSpan::default(),
-            attachments: Vec::new(),
-        }
-    }
-
-    fn failed(input: Value, error: &str) -> ToolState {
-        ToolState::Error { input, error: error.to_owned(), metadata: None, time: ToolSpan::default() }
-    }
-
-    #[test]
-    fn each_tool_has_its_line() {
-        let part = json!({"display": {"lineStart": 5, "lineEnd": 9, "totalLines": 40}});
-        check("read", &completed(json!({}), "a.rs", "", part), expect!["→ Read a.rs (5-9 of 40 lines)"]);
-        let whole = json!({"display": {"lineStart": 1, "lineEnd": 9, "totalLines": 9}});
-        check("read", &completed(json!({}), "a.rs", "", whole), expect!["→ Read a.rs (9 lines)"]);
-        check("write", &completed(json!({}), "b.rs", "", json!({})), expect!["← Write b.rs"]);
-        let edit = json!({"filediff": {"additions": 1, "deletions": 1}, "diff": "--- a\n+++ a\n@@ -1,1 +1,1 @@\n-one\n+two\n"});
-        check(
-            "edit",
-            &completed(json!({}), "a.rs", "", edit),
-            expect![[r#"
-            ← Edit a.rs +1 -1
-              @@ -1,1 +1,1 @@
-              -one
-              +two"#]],
-        );
-        let shell = json!({"output": "one\ntwo\n", "exit": 3});
-        check(
-            "bash",
-            &completed(json!({"command": "ls\npwd"}), "List", "", shell),
-            expect![[r#"
-            $ ls ⏎ pwd
-              one
-              two
-              exit code 3"#]],
-        );
-        check(
-            "invalid",
-            &completed(json!({}), "Invalid call", "This call was not run: no.", json!({})),
-            expect!["✗ Invalid call: This call was not run: no."],
-        );
-        check("my_tool", &completed(json!({"a": 1}), "", "", json!({})), expect![[r#"⚙ my_tool {"a":1}"#]]);
-        check(
-            "edit",
-            &failed(json!({"filePath": "a.rs"}), "a.rs does not\ncontain it"),
-            expect![[r#"
-            ✗ edit a.rs failed
-              a.rs does not
-              contain it"#]],
-        );
-    }
-
-    #[test]
-    fn long_things_are_cut() {
-        let output: String = (0..30).map(|n| format!("{n}\n")).collect();
-        let shell = completed(json!({"command": "x".repeat(500)}), "", "", json!({"output": output, "exit": 0}));
-        let shown = lines("bash", &shell, Paint::new(false));
-        assert_eq!(shown.len(), 1 + 1 + OUTPUT_LINES);
-        assert_eq!(shown[0].chars().count(), WIDTH + 1);
-        assert_eq!(shown[1], "  … 20 earlier lines");
-        assert_eq!(shown.last().unwrap(), "  29");
-    }
-
-    #[test]
-    fn who_decides_about_a_change_sees_all_of_it() {
-        let lines: String = (0..100).map(|n| format!("+{n}{}\n", "x".repeat(500))).collect();
-        let shown =
-            diff_lines(&format!("Index: a\n=====\n--- a\n+++ a\n@@ -0,0 +1,100 @@\n{lines}"), Paint::new(false));
-        assert_eq!(shown.len(), 101);
-        assert!(shown.iter().skip(1).all(|line| line.len() > 500));
-        let large = diff_lines("Index: a\n=====\n--- a\n+++ a\n(too large to be compared)\n", Paint::new(false));
-        assert_eq!(large, ["  (too large to be compared)"]);
-    }
-
-    #[test]
-    fn nothing_of_a_tool_drives_the_terminal() {
-        let hostile = "\u{1b}[2Jx\u{1b}]0;t\u{7}";
-        let diff = json!({"diff": format!("@@ -1 +1 @@\n+{hostile}\n")});
-        let states = [
-            ("bash", completed(json!({"command": hostile}), hostile, hostile, json!({"output": hostile, "exit": 1}))),
-            ("edit", completed(json!({}), hostile, hostile, diff)),
-            ("read", failed(json!({"filePath": hostile}), hostile)),
-            (hostile, completed(json!({"a": hostile}), "", hostile, json!({}))),
-        ];
-        for (tool, state) in &states {
-            let shown = lines(tool, state, Paint::new(false)).join("\n");
-            assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// What each crate may use, as in ARCHITECTURE.md. Dependencies point down; what is not listed is not allowed.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("protocol", &[]),
+    ("shell", &[]),
     ("permission", &["protocol"]),
     ("net", &[]),
     ("config", &["permission"]),
@@ -14,10 +15,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("llm", &["net"]),
     ("store", &["protocol"]),
     ("tool", &["protocol", "permission"]),
-    ("toolbox", &["protocol", "tool", "permission", "project", "net"]),
+    ("toolbox", &["protocol", "tool", "permission", "project", "shell", "net"]),
     ("session", &["protocol", "permission", "llm", "store", "tool", "project"]),
-    ("cli", &["protocol", "permission", "net", "config", "project", "llm", "store", "tool", "toolbox", "session"]),
-    ("conformance", &["protocol", "permission", "project", "tool", "toolbox"]),
+    (
+        "cli",
+        &["protocol", "permission", "shell", "net", "config", "project", "llm", "store", "tool", "toolbox", "session"],
+    ),
+    ("conformance", &["protocol", "permission", "shell", "config", "project", "tool", "toolbox", "session"]),
     ("bench", &["llm"]),
 ];
 

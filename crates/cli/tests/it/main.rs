@@ -4,10 +4,14 @@
 
 mod bad_input;
 mod demo;
+mod face;
 mod house;
 mod kill;
+mod ledger;
+mod rules;
 mod run;
 mod session;
+mod settings;
 mod support;
 mod terminal;
 mod tool;

@@ -75,3 +75,21 @@ fn what_a_model_says_cannot_drive_the_terminal() {
     let text = machine.haft(&["session", "show"]).ok().out;
     assert!(text.contains("abc") && !text.contains('\u{1b}'), "{text:?}");
 }
+
+#[test]
+fn a_copy_goes_its_own_way() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[HELLO, r#"{"answer":[{"text":"Again."}]}"#]);
+    machine.haft(&["run", "first", "--model", &model]).ok();
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    let copy = machine.haft(&["session", "fork", &id]).ok().out.trim().to_owned();
+    assert_ne!(copy, id);
+    machine.haft(&["run", "second", "--session", &copy, "--model", &model]).ok();
+    let count = |id: &str| {
+        let session = machine.haft(&["session", "show", id, "--json"]).ok().json();
+        session["messages"].as_array().unwrap().len()
+    };
+    assert_eq!((count(&id), count(&copy)), (2, 4));
+    machine.haft(&["session", "fork", "nonsense"]).ends(2);
+    machine.haft(&["session", "fork", "ses_ffe5dff0ca8efffeAwyJ4KXeIR"]).ends(1);
+}

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtyPair, PtySize, native_pty_system};
 use serde_json::json;
 
 use crate::support::{Machine, is_running, parts, wait_for};
@@ -70,6 +70,25 @@ fn always_allows_all_later_edits_of_the_run() {
 }
 
 #[test]
+fn always_holds_for_later_runs_in_the_project_until_it_is_taken_back() {
+    let machine = Machine::with(&[ASK_FOR_EDITS]);
+    let mut terminal = run(&machine, &[WRITE, DONE]);
+    terminal.answer("a\n");
+    terminal.ends_well();
+    let kept = machine.haft(&["permission", "list", "--json"]).ok().json();
+    assert_eq!((&kept[0]["permission"], &kept[0]["pattern"]), (&json!("edit"), &json!("*")), "{kept}");
+    let again = [r#"{"filePath":"b.txt","content":"two\n"}"#, r#"{"filePath":"c.txt","content":"two\n"}"#];
+    machine.haft(&["tool", "call", "write", again[0]]).ok();
+    // Somewhere else it is asked for again, and nobody is there to answer.
+    let other = machine.root().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("opencode.json"), ASK_FOR_EDITS.1).unwrap();
+    machine.haft(&["tool", "call", "write", again[0], "--dir", other.to_str().unwrap()]).ends(3);
+    machine.haft(&["permission", "revoke", kept[0]["id"].as_str().unwrap()]).ok();
+    machine.haft(&["tool", "call", "write", again[1]]).ends(3);
+}
+
+#[test]
 fn a_no_ends_all_questions_of_the_answer_and_the_run() {
     let machine = Machine::with(&[]);
     let mut terminal = run(&machine, &[TOUCH_TWICE, DONE]);
@@ -93,7 +112,9 @@ fn advice_goes_to_the_model_and_the_turn_goes_on() {
 fn what_is_no_answer_is_asked_again() {
     for typed in ["\n", "a\n", &format!("{ARROW_UP}\n")] {
         let machine = Machine::with(&[]);
-        let mut terminal = run(&machine, &[TOUCH, DONE]);
+        // What it would run is not known beforehand.
+        let mut terminal =
+            run(&machine, &[r#"{"answer":[{"call":"bash","args":{"command":"$(echo touch) made"}}]}"#, DONE]);
         terminal.wait_for(CHOICES);
         assert_eq!(terminal.times("[a]"), 0, "nothing of a command can be allowed for always");
         terminal.type_text(typed);
@@ -108,11 +129,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
     let wait = "read line < gate";
     let settings = json!({"permission": {"bash": {"*": "ask", wait: "allow"}}}).to_string();
     let machine = Machine::with(&[("opencode.json", &settings)]);
-    let gate = machine.project().join("gate");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
-    // Open for both, so that neither side waits for the other to open.
-    let mut gate = std::fs::File::options().read(true).write(true).open(gate).unwrap();
-
+    let mut gate = gate(&machine);
     let pause = json!({"answer": [{"text": "Wait."}, {"call": "bash", "args": {"command": wait}}]}).to_string();
     let mut terminal = run(&machine, &[&pause, TOUCH, DONE]);
     terminal.wait_for("Wait.");
@@ -203,8 +220,15 @@ fn colours_are_there_unless_they_are_unwanted() {
         for code in ["\u{1b}[33m", "\u{1b}[32m"] {
             assert_eq!(terminal.bytes().contains(code), !unwanted, "{:?}", terminal.bytes());
         }
-        assert_eq!(terminal.bytes().contains('\u{1b}'), !unwanted, "{:?}", terminal.bytes());
+        let painted = terminal.bytes().split('\u{1b}').skip(1).any(|code| code.contains('m') && is_style(code));
+        assert_eq!(painted, !unwanted, "{:?}", terminal.bytes());
     }
+}
+
+/// Whether what follows an escape character sets a style.
+fn is_style(code: &str) -> bool {
+    let end = code.find(|c: char| c.is_ascii_alphabetic());
+    end.is_some_and(|end| code[end..].starts_with('m'))
 }
 
 #[test]
@@ -231,6 +255,149 @@ fn the_demo_plays_in_a_terminal() {
     }
 }
 
+const MARKDOWN: &str = "# Found\\n\\nIt is **bold**, see [here](https://a.b).\\n\\n- one\\n- two\\n\\n| a | b |\\n|---|--:|\\n| x | 10 |\\n\\n```rust\\nlet y = 1;\\n```\\n\\nAll done.";
+const LAID_OUT: &str = "\nFound\n\nIt is bold, see here (https://a.b).\n\n• one\n• two\n\na │  b\n──┼───\nx │ 10\n\n  let y = 1;\n\nAll done.\n";
+
+#[test]
+fn an_answer_is_laid_out_while_it_comes() {
+    for pieces in [1, 40] {
+        let machine = Machine::with(&[]);
+        let mut terminal = run(&machine, &[&format!(r#"{{"answer":[{{"text":"{MARKDOWN}","pieces":{pieces}}}]}}"#)]);
+        terminal.ends_well();
+        assert!(terminal.screen().contains(LAID_OUT), "{}", terminal.screen());
+        assert!(terminal.bytes().contains("\u{1b}[1mbold"), "{:?}", terminal.bytes());
+    }
+}
+
+#[test]
+fn a_terminal_that_cannot_draw_gets_the_words_alone() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[&format!(r#"{{"answer":[{{"text":"{MARKDOWN}","pieces":9}}]}}"#)]);
+    let mut command = machine.command(&["run", "go", "--model", &model]);
+    let mut terminal = Terminal::open(command.env("TERM", "dumb"), WIDE);
+    assert_eq!(terminal.wait_exit(), 0);
+    assert!(!terminal.bytes().contains('\u{1b}'), "{:?}", terminal.bytes());
+    assert!(terminal.screen().contains("| a | b |\n|---|--:|"), "{}", terminal.screen());
+}
+
+#[test]
+fn who_is_at_work_is_said_while_it_works() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[r#"{"answer":[{"text":"Wait."},{"hang":true}]}"#]);
+    terminal.wait_for("writes · 0 s");
+    // The sign turns by itself.
+    terminal.wait_until(|shown| String::from_utf8_lossy(&shown.bytes).matches("writes ·").count() > 3);
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.wait_exit(), 130);
+    assert_eq!(terminal.times("writes ·"), 0, "{}", terminal.screen());
+    assert!(terminal.screen().contains("\nWait.\n"), "{}", terminal.screen());
+}
+
+#[test]
+fn a_command_shows_what_it_writes_while_it_runs() {
+    let command = "echo one; echo two; read line < gate; echo three";
+    let settings = json!({"permission": {"bash": "allow"}}).to_string();
+    let machine = Machine::with(&[("opencode.json", &settings)]);
+    let mut gate = gate(&machine);
+    let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
+    let model = machine.scenario(&[&call, DONE]);
+    let mut terminal = Terminal::open(&machine.command(&["run", "go", "--auto", "--model", &model]), WIDE);
+    terminal.wait_for("three · 0 s\n  one\n  two");
+    gate.write_all(b"go\n").unwrap();
+    terminal.ends_well();
+    let ended = format!("\n$ {command}\n  one\n  two\n  three\n\nAll done.\n");
+    assert!(terminal.screen().contains(&ended), "{}", terminal.screen());
+    assert_eq!((terminal.times("$ echo one"), terminal.times("  two\n")), (1, 1), "{}", terminal.screen());
+}
+
+#[test]
+fn a_narrower_terminal_is_drawn_anew() {
+    let machine = Machine::with(&[]);
+    let mut terminal =
+        run(&machine, &[r#"{"answer":[{"text":"Words that fit, and then no more of them come."},{"hang":true}]}"#]);
+    terminal.wait_for("writes · ");
+    terminal.resize(20);
+    terminal.wait_for("Words that fit, and\nthen no more of\nthem come.");
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.wait_exit(), 130);
+    assert_eq!(terminal.times("Words that fit"), 1, "{}", terminal.screen());
+}
+
+#[test]
+fn what_is_done_is_told_where_that_is_wanted() {
+    let machine = Machine::with(&[("a.txt", "one\n"), ("opencode.json", "{}")]);
+    let model = machine.scenario(&[
+        r#"{"answer":[{"call":"read","args":{"filePath":"a.txt"}},{"usage":{"input":120,"output":5}}]}"#,
+        r#"{"answer":[{"text":"All done."},{"wait_ms":300}]}"#,
+    ]);
+    let told = [
+        "· started",
+        "opencode.json",
+        "· asks agent=build model=script/",
+        "· tool ended read ms=",
+        "· step ended",
+        "input=120",
+    ];
+    // Beside what is drawn, and in a pipe.
+    let mut terminal = Terminal::open(&machine.command(&["run", "go", "--verbose", "--model", &model]), 250);
+    terminal.ends_well();
+    machine.haft(&["run", "go", "--verbose", "--model", &model]).ok().says(&told);
+    for words in told {
+        assert!(terminal.screen().contains(words), "{words:?} is not in: {}", terminal.screen());
+    }
+    assert!(terminal.screen().contains("\n120 tokens in, 5 out · "), "{}", terminal.screen());
+    let quiet = machine.haft(&["run", "go", "--model", &model]).ok();
+    assert!(!quiet.err.contains("\n· "), "{}", quiet.err);
+}
+
+/// A call of `question` with two questions.
+fn inquiry() -> String {
+    let option = |label: &str| json!({"label": label, "description": format!("As {label} as can be")});
+    let questions = json!([
+        {"question": "Which colour?", "header": "Colour", "options": [option("Red"), option("Blue")]},
+        {"question": "Which sizes?", "header": "Sizes", "options": [option("S"), option("L")], "multiple": true},
+    ]);
+    json!({"answer": [{"call": "question", "args": {"questions": questions}}]}).to_string()
+}
+
+#[test]
+fn a_question_is_put_and_answered() {
+    let machine = Machine::with(&[]);
+    let mut terminal = run(&machine, &[&inquiry(), DONE]);
+    terminal.wait_for(
+        "? Which colour? (1 of 2)\n  1  Red  As Red as can be\n  2  Blue  As Blue as can be\n  1-2, your own words",
+    );
+    terminal.type_text("7\n");
+    terminal.wait_for_times("or nothing to leave it:", 2);
+    terminal.type_text("2\n");
+    terminal.wait_for("? Which sizes? (2 of 2)");
+    terminal.type_text("1,2\n");
+    terminal.ends_well();
+    let answers = "# Questions\n  Which colour? → Blue\n  Which sizes? → S, L\n";
+    assert!(terminal.screen().contains(answers), "{}", terminal.screen());
+}
+
+#[test]
+fn a_question_may_be_left() {
+    for typed in ["\n", "\u{1b}\n", CTRL_D] {
+        let machine = Machine::with(&[]);
+        let mut terminal = run(&machine, &[&inquiry(), DONE]);
+        terminal.wait_for("or nothing to leave it:");
+        terminal.type_text(typed);
+        assert_eq!(terminal.wait_exit(), 0, "{}", terminal.screen());
+        assert_eq!(terminal.times("All done."), 0, "{}", terminal.screen());
+        assert!(terminal.screen().contains("✗ question"), "{}", terminal.screen());
+    }
+}
+
+/// A pipe of the project called `gate`, which a command can wait at. Open for both, so that neither side waits for the
+/// other to open.
+fn gate(machine: &Machine) -> std::fs::File {
+    let gate = machine.project().join("gate");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    std::fs::File::options().read(true).write(true).open(gate).unwrap()
+}
+
 /// `haft run` with a model that gives these answers, in a terminal.
 fn run(machine: &Machine, answers: &[&str]) -> Terminal {
     Terminal::open(&machine.command(&["run", "go", "--model", &machine.scenario(answers)]), WIDE)
@@ -239,6 +406,7 @@ fn run(machine: &Machine, answers: &[&str]) -> Terminal {
 /// A pseudo-terminal with a program in it, which is killed when this is dropped.
 struct Terminal {
     shown: Arc<(Mutex<Shown>, Condvar)>,
+    master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
     program: Box<dyn Child + Send + Sync>,
 }
@@ -281,7 +449,16 @@ impl Terminal {
                 filled.1.notify_all();
             }
         });
-        Self { shown, keyboard: master.take_writer().unwrap(), program }
+        let keyboard = master.take_writer().unwrap();
+        Self { shown, master, keyboard, program }
+    }
+
+    /// Makes the terminal so many columns wide.
+    fn resize(&self, columns: u16) {
+        let size = PtySize { rows: 40, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let mut shown = self.shown.0.lock().unwrap();
+        shown.emulator.screen_mut().set_size(ROWS, NonZeroU16::new(columns).unwrap());
+        self.master.resize(size).unwrap();
     }
 
     fn type_text(&mut self, text: &str) {

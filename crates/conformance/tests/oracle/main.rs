@@ -5,6 +5,12 @@
 //! and left out. To add a set, write a module with a [`Check`] and a line in [`SETS`].
 #![expect(clippy::print_stdout, reason = "the report is what this program is for")]
 
+mod arity;
+mod bash_parse;
+mod config_merge;
+mod frontmatter;
+mod permission;
+mod retry;
 mod truncate;
 
 use std::path::PathBuf;
@@ -24,20 +30,17 @@ struct Set {
     threshold: usize,
 }
 
-const SETS: [Set; 1] = [Set { name: "truncate", check: truncate::check, threshold: 100 }];
+const SETS: &[Set] = &[
+    Set { name: "bash-parse", check: bash_parse::check, threshold: 95 },
+    Set { name: "config-merge", check: config_merge::check, threshold: 98 },
+    Set { name: "frontmatter", check: frontmatter::check, threshold: 98 },
+    Set { name: "permission", check: permission::check, threshold: 99 },
+    Set { name: "retry", check: retry::check, threshold: 98 },
+    Set { name: "truncate", check: truncate::check, threshold: 100 },
+];
 
 /// Sets of the reference that nothing is built for yet.
-const LATER: [&str; 9] = [
-    "apply-patch",
-    "bash-parse",
-    "config-merge",
-    "edit-match",
-    "frontmatter",
-    "permission",
-    "retry",
-    "schema-transform",
-    "webfetch-html",
-];
+const LATER: &[&str] = &["apply-patch", "edit-match", "schema-transform", "webfetch-html"];
 
 fn main() -> anyhow::Result<ExitCode> {
     // A test runner asks every test program for its tests; this one has none to name.
@@ -46,7 +49,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let runtime = Runtime::new()?;
     let mut code = ExitCode::SUCCESS;
-    for set in &SETS {
+    for set in SETS {
         let Some(cases) = read(set.name)? else { continue };
         if !run(&runtime, set, &cases) {
             code = ExitCode::FAILURE;

@@ -1,19 +1,20 @@
 //! OpenAI's chat completions, which most vendors and all local servers speak.
 
 mod body;
+mod options;
 mod read;
 
-use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 
-use futures::StreamExt;
 use futures::stream::BoxStream;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::AUTHORIZATION;
 
+use super::answering::{affinity, answer};
 use crate::http::{Endpoint, Scheme};
 use crate::{Chunk, LlmError, Provider, Request, Secret, SetupError};
 pub use body::tools;
-use read::{Next, Reader};
+use read::Reader;
 
 /// Whom to ask, and how.
 #[derive(Clone)]
@@ -26,6 +27,9 @@ pub struct ChatConfig {
     pub key: Option<Secret>,
     /// Further headers. They win over our own, and their values are treated as secrets.
     pub headers: Vec<(String, String)>,
+    /// The field of an answer in which its thinking is given back, whoever made it and also when there is none, for
+    /// servers that want it so: `reasoning_content` is the usual one. `None`: thinking goes back as it came.
+    pub thinking_field: Option<String>,
 }
 
 impl fmt::Debug for ChatConfig {
@@ -46,6 +50,8 @@ impl fmt::Debug for ChatConfig {
 #[derive(Debug, Clone)]
 pub struct Chat {
     endpoint: Endpoint,
+    thinking_field: Option<String>,
+    written: Arc<body::Written>,
 }
 
 impl Chat {
@@ -55,66 +61,21 @@ impl Chat {
     ///
     /// [`SetupError`] when the address, the key or a header cannot be sent.
     pub fn new(config: ChatConfig) -> Result<Self, SetupError> {
-        let ChatConfig { provider, base_url, key, headers } = config;
+        let ChatConfig { provider, base_url, key, headers, thinking_field } = config;
         let key = key.map(|key| (Scheme { header: AUTHORIZATION, before: "Bearer " }, key));
-        Ok(Self { endpoint: Endpoint::new(&provider, &base_url, "chat/completions", key, &headers)? })
+        let endpoint = Endpoint::new(&provider, &base_url, "chat/completions", key, &[], &headers)?;
+        Ok(Self { endpoint, thinking_field, written: Arc::default() })
     }
 }
 
 impl Provider for Chat {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let endpoint = self.endpoint.clone();
-        let body = body::bytes(endpoint.provider(), &request);
+        let body = body::bytes(endpoint.provider(), self.thinking_field.as_deref(), &request, &self.written);
         let headers = affinity(request.session.as_deref());
-        let mut reader = Reader::new(endpoint.provider(), &request, endpoint.secrets());
-        async_stream::stream! {
-            let mut events = match endpoint.post(&request.model, body, headers).await {
-                Ok(events) => events,
-                Err(error) => {
-                    yield Err(error);
-                    return;
-                }
-            };
-            let mut chunks = VecDeque::new();
-            loop {
-                let next = match events.next().await {
-                    Ok(Some(event)) => reader.push(&event, &mut chunks),
-                    Ok(None) => Ok(Next::End),
-                    // All that matters was said; what broke is only the goodbye.
-                    Err(_) if reader.finished() => Ok(Next::End),
-                    Err(error) => Err(error),
-                };
-                while let Some(chunk) = chunks.pop_front() {
-                    yield Ok(chunk);
-                }
-                match next {
-                    Ok(Next::More) => {}
-                    Ok(Next::End) => break,
-                    Err(error) => {
-                        yield Err(error);
-                        return;
-                    }
-                }
-            }
-            match reader.end() {
-                Ok(last) => {
-                    // Whoever has the last chunk drops this stream, and with it a connection that was not read to its end.
-                    events.linger().await;
-                    for chunk in last {
-                        yield Ok(chunk);
-                    }
-                }
-                Err(error) => yield Err(error),
-            }
-        }
-        .boxed()
+        let reader = Reader::new(endpoint.provider(), &request, endpoint.secrets());
+        answer(endpoint, request.model, body, headers, reader)
     }
-}
-
-/// Gateways send the requests of one conversation to one machine by this header, where its cache is warm.
-fn affinity(session: Option<&str>) -> HeaderMap {
-    let value = session.and_then(|session| HeaderValue::from_str(session).ok());
-    value.map(|value| (HeaderName::from_static("x-session-affinity"), value)).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,3 +1,11 @@
 //! The wire formats. Each module turns a [`crate::Request`] into its bytes, and its bytes into [`crate::Chunk`]s.
 
+mod answering;
+mod arguments;
 pub mod chat;
+mod fields;
+mod ids;
+mod mark;
+pub(crate) mod media;
+pub mod messages;
+mod written;

@@ -18,7 +18,8 @@ const DONE: &str = "data: [DONE]\n\n";
 fn chat(url: &str) -> Chat {
     let headers = vec![("x-custom".to_owned(), "custom-value".to_owned())];
     let key = Some(Secret::new("sk-very-secret"));
-    Chat::new(ChatConfig { provider: "v".to_owned(), base_url: url.to_owned(), key, headers }).unwrap()
+    Chat::new(ChatConfig { provider: "v".to_owned(), base_url: url.to_owned(), key, headers, thinking_field: None })
+        .unwrap()
 }
 
 fn request() -> Request {

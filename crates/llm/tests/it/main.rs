@@ -4,4 +4,6 @@
 
 mod chat;
 mod docs;
+mod local;
+mod messages;
 mod server;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
-use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule};
+use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule, Rules};
 use haft_protocol::Clock;
 
 struct Scene {
@@ -26,7 +26,7 @@ async fn grant(effect: Effect) -> Grant {
     let clock = Clock::scripted(1);
     let asker = Asker { session: clock.mint(), call: None };
     let gate = Gate::new(clock, Answerer::Nobody, |_| {});
-    let rules = [Rule::new("*", "*", Action::Allow)];
+    let rules = Rules::from(vec![Rule::new("*", "*", Action::Allow)]);
     gate.ask(&asker, &rules, Access::new("test", "*").with(effect)).await.unwrap()
 }
 
@@ -76,7 +76,7 @@ impl Scene {
         Ok(String::from_utf8(bytes).unwrap())
     }
 
-    async fn write(&self, name: &str, text: &str, if_exists: IfExists) -> Result<(), FilesError> {
+    async fn write(&self, name: &str, text: &str, if_exists: IfExists) -> Result<Stamp, FilesError> {
         let (target, grant) = self.writable(name).await;
         self.files.write(&grant, &target, text, if_exists).await
     }

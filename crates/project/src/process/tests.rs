@@ -1,7 +1,7 @@
 //! Real shells, each with its end. Processes are watched by handles that only Linux has.
 #![cfg(target_os = "linux")]
 
-use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule};
+use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule, Rules};
 use haft_protocol::Clock;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -12,7 +12,7 @@ async fn grant(text: &str, dir: &Path) -> Grant {
     let clock = Clock::scripted(1);
     let asker = Asker { session: clock.mint(), call: None };
     let gate = Gate::new(clock, Answerer::Nobody, |_| {});
-    let rules = [Rule::new("*", "*", Action::Allow)];
+    let rules = Rules::from(vec![Rule::new("*", "*", Action::Allow)]);
     let run = Effect::Run { command: text.to_owned(), dir: dir.to_owned() };
     gate.ask(&asker, &rules, Access::new("bash", "*").with(run)).await.unwrap()
 }

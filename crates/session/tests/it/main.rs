@@ -4,5 +4,9 @@
 
 mod crash;
 mod ends;
+mod limits;
 mod loops;
+mod prompts;
 mod scene;
+mod shown;
+mod stored;

@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use futures::stream::BoxStream;
-use haft_llm::{Answer, Chunk, LlmError, Provider, Request, Script, Step};
+use haft_llm::{Answer, AssistantPart, Chunk, Content, LlmError, Provider, Request, Script, Step};
 use haft_permission::{Action, Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, Message, ModelRef, Part, PartKind, Reply, ToolState};
-use haft_session::{Limits, Model, NewSession, Prompt, Session, SessionError, Setup, TurnEnd};
+use haft_session::{
+    Agents, Draft, Folders, Limits, Mode, Model, NewSession, Options, Prompt, Questions, Session, SessionError, Setup,
+    TurnEnd,
+};
 use haft_store::Journal;
 use haft_tool::Registry;
 use haft_toolbox::World;
@@ -22,6 +25,9 @@ pub(crate) struct Scene {
     pub rules: Vec<Rule>,
     pub replies: Vec<Reply>,
     pub extra: Vec<Arc<dyn haft_tool::AnyTool>>,
+    pub agents: Vec<Draft>,
+    pub options: Options,
+    pub cost: Option<haft_session::Cost>,
     pub journal: Journal,
     /// Every request the model got.
     pub requests: Arc<Mutex<Vec<Request>>>,
@@ -55,6 +61,13 @@ impl Scene {
             rules: vec![Rule::new("*", "*", Action::Allow)],
             replies: Vec::new(),
             extra: Vec::new(),
+            agents: vec![
+                Draft { mode: Some(Mode::Primary), ..agent("build") },
+                Draft { mode: Some(Mode::Primary), ..agent("plan") },
+                Draft { mode: Some(Mode::Subagent), ..agent("explore") },
+            ],
+            options: Options::default(),
+            cost: None,
             journal: Journal::memory(),
             requests: Arc::default(),
         }
@@ -87,6 +100,8 @@ impl Scene {
         let teller = self.journal.clone();
         let answerer = if self.replies.is_empty() { Answerer::Nobody } else { Answerer::Person };
         let gate = Gate::new(clock.clone(), answerer, move |event| teller.announce(event));
+        let teller = self.journal.clone();
+        let questions = Questions::new(clock.clone(), false, move |event| teller.announce(event));
         let files = Files::new(place.directory.clone(), None);
         let world = World { files, processes: Processes::new("/bin/sh".into(), Vec::new()) };
         let builtin: Registry = haft_toolbox::builtin(&world);
@@ -96,9 +111,10 @@ impl Scene {
             journal: self.journal.clone(),
             clock,
             gate,
+            questions,
             registry,
-            rules: self.rules.clone(),
-            agent: haft_session::build(),
+            agents: Agents::compose(&Folders::default(), &[], &self.agents, &self.rules, None).0,
+            rules: Vec::new(),
             place,
             outputs: self.folder.path().join("outputs"),
             model: Model {
@@ -106,9 +122,10 @@ impl Scene {
                 api_id: "scene".to_owned(),
                 provider: Arc::new(Listening { inner, heard: Arc::clone(&self.requests) }),
                 limits: Limits::default(),
-                cost: None,
+                cost: self.cost,
                 extra: serde_json::Map::new(),
             },
+            options: self.options.clone(),
         }
     }
 
@@ -147,6 +164,49 @@ impl Scene {
         let got = format!("{}end: {end}\n", transcript(&history));
         want.assert_eq(&got.replace(&self.project().display().to_string(), "PROJECT"));
     }
+}
+
+/// An agent of that name, with nothing of its own.
+pub(crate) fn agent(name: &str) -> Draft {
+    Draft { name: name.to_owned(), ..Draft::default() }
+}
+
+/// Waits until something happens in a session.
+pub(crate) async fn until(scene: &Scene, session: &Session, happened: impl Fn(&Event) -> bool) {
+    let mut events = scene.journal.subscribe();
+    // What happened before this listens is in the store.
+    let stored = scene.journal.history(session.id()).await.unwrap();
+    let old = stored.messages().iter().flat_map(|turned| &turned.parts).any(|part| {
+        happened(&Event::PartUpdated { session_id: session.id().clone(), part: Box::new(part.clone()), time: 0 })
+    });
+    if old {
+        return;
+    }
+    while !happened(&events.recv().await.unwrap()) {}
+}
+
+/// The words of a request's messages, each with who says them.
+pub(crate) fn words(request: &Request) -> Vec<String> {
+    let text = |content: &Content| match content {
+        Content::Text { text } => text.clone(),
+        Content::Media { mime, .. } => format!("({mime})"),
+    };
+    let said = |message: &Arc<haft_llm::Message>| match &**message {
+        haft_llm::Message::User { content } => {
+            format!("user: {}", content.iter().map(text).collect::<Vec<_>>().join(" | "))
+        }
+        haft_llm::Message::Assistant { parts } => {
+            let parts = parts.iter().map(|part| match part {
+                AssistantPart::Text { text, .. } => text.clone(),
+                AssistantPart::Reasoning { .. } => "(thinks)".to_owned(),
+                AssistantPart::ToolCall { name, .. } => format!("({name})"),
+                AssistantPart::Vendor { .. } => "(vendor)".to_owned(),
+            });
+            format!("model: {}", parts.collect::<Vec<_>>().join(" | "))
+        }
+        haft_llm::Message::Tools { results } => format!("results: {}", results.len()),
+    };
+    request.messages.iter().map(said).collect()
 }
 
 pub(crate) fn call(tool: &str, arguments: Value) -> Step {
@@ -195,6 +255,8 @@ fn line(part: &Part) -> Option<String> {
         },
         PartKind::File { filename, .. } => format!("file: {}", filename.clone().unwrap_or_default()),
         PartKind::Vendor { .. } => "vendor item".to_owned(),
-        PartKind::StepStart {} | PartKind::StepFinish { .. } => return None,
+        PartKind::Agent { name } => format!("agent: {name}"),
+        PartKind::Retry { attempt, .. } => format!("retry {attempt}"),
+        PartKind::Subtask { .. } | PartKind::StepStart {} | PartKind::StepFinish { .. } => return None,
     })
 }

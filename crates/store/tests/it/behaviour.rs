@@ -4,7 +4,7 @@ use haft_protocol::{Event, History, Id, Part, PartId, PartKind, Session, Session
 use haft_store::{Filter, Journal, StoreError};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
-use crate::samples::{created, prompt, put, said, session, text, words};
+use crate::samples::{created, prompt, put, said, session, text, to_do, words};
 
 async fn on_both(test: impl AsyncFn(&Journal)) {
     test(&Journal::memory()).await;
@@ -318,6 +318,44 @@ async fn after_closing_every_handle_says_so() {
         assert!(matches!(clone.session(&part.session_id).await, Err(StoreError::Closed)));
         assert!(matches!(clone.sessions(&Filter::default()).await, Err(StoreError::Closed)));
         assert!(matches!(clone.history(&part.session_id).await, Err(StoreError::Closed)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_of_things_to_do_is_stored_before_it_is_told() {
+    on_both(async |journal| {
+        let info = session("ses_1");
+        let error = journal.record(to_do(&info.id, "too early")).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Missing { row } if row == "session ses_1"), "{error}");
+        record(journal, [created(&info)]).await;
+        assert_eq!(journal.todos(&info.id).await.unwrap(), []);
+        let mut listener = journal.subscribe();
+        record(journal, [to_do(&info.id, "one"), to_do(&info.id, "two")]).await;
+        let list = journal.todos(&info.id).await.unwrap();
+        assert_eq!(list.iter().map(|todo| todo.content.as_str()).collect::<Vec<_>>(), ["two"]);
+        assert_eq!(listener.try_recv().unwrap(), to_do(&info.id, "one"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn events_recorded_together_are_told_in_order_and_the_first_failure_is_heard() {
+    on_both(async |journal| {
+        let info = session("ses_1");
+        let (message, orphan) = (prompt(&info, "msg_1"), prompt(&session("ses_nobody"), "msg_2"));
+        let part = text(&message, "prt_1", "");
+        let mut listener = journal.subscribe();
+        let together = vec![created(&info), said(&message), put(&part), words(&part, "a"), words(&part, "b")];
+        journal.record_all(together.clone()).await.unwrap();
+        for event in together {
+            assert_eq!(listener.try_recv().unwrap(), event);
+        }
+        let error = journal.record_all(vec![said(&orphan), words(&part, "c")]).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Missing { row } if row == "session ses_nobody"), "{error}");
+        assert_eq!(listener.try_recv().unwrap(), words(&part, "c"));
+        assert_eq!(outline(&journal.history(&info.id).await.unwrap()), "msg_1 prt_1=abc\n");
+        journal.record_all(Vec::new()).await.unwrap();
     })
     .await;
 }

@@ -8,7 +8,7 @@ use haft_store::{Filter, Journal, StoreError};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
-use crate::samples::{created, prompt, put, said, session, text, words};
+use crate::samples::{created, prompt, put, said, session, text, to_do, words};
 
 /// Somebody else who has the file open.
 async fn outside(path: &Path) -> SqliteConnection {
@@ -113,7 +113,7 @@ async fn a_database_of_a_newer_haft_is_refused_and_loses_nothing() {
     assert!(matches!(refused, StoreError::Newer { found: 999, .. }), "{refused:?}");
     assert!(refused.to_string().contains("upgrade haft"), "{refused}");
 
-    sql(&path, "PRAGMA user_version = 1").await;
+    sql(&path, "PRAGMA user_version = 2").await;
     assert_eq!(read(&Journal::open(&path).await.unwrap(), &part).await, "");
 }
 
@@ -196,4 +196,31 @@ async fn a_thousand_deltas_are_a_handful_of_row_writes() {
     // One for each started quarter of a second, and one for reading: as many as a slow machine needs.
     let bound = started.elapsed().as_millis() / 250 + 2;
     assert!(written >= 1 && u128::try_from(written).unwrap() <= bound, "{written} rows, at most {bound}");
+}
+
+/// The first format, as the first release wrote it.
+const FIRST: &str = include_str!("../../src/migrations/0001_sessions.sql");
+
+#[tokio::test]
+async fn a_database_of_the_first_format_gets_lists_of_things_to_do_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let info = session("ses_1");
+    {
+        let mut old = outside(&path).await;
+        sqlx::raw_sql(FIRST).execute(&mut old).await.unwrap();
+        sqlx::raw_sql("PRAGMA user_version = 1; PRAGMA application_id = 1751213684").execute(&mut old).await.unwrap();
+        let insert = "INSERT INTO session (id, directory, time_created, time_updated, data) VALUES (?1, ?2, 0, 0, ?3)";
+        let row = sqlx::query(insert).bind("ses_1").bind("/project").bind(serde_json::to_string(&info).unwrap());
+        row.execute(&mut old).await.unwrap();
+        old.close().await.unwrap();
+    }
+    let journal = Journal::open(&path).await.unwrap();
+    assert_eq!(journal.session(&info.id).await.unwrap(), Some(info.clone()));
+    assert_eq!(journal.todos(&info.id).await.unwrap(), []);
+    journal.record(to_do(&info.id, "one")).await.unwrap();
+    journal.close().await.unwrap();
+    let journal = Journal::open(&path).await.unwrap();
+    assert_eq!(journal.todos(&info.id).await.unwrap()[0].content, "one");
+    assert!(folder.path().join("haft.db.v1.bak").exists());
 }

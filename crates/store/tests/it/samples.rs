@@ -8,6 +8,7 @@ use haft_protocol::{
 pub(crate) fn session(id: &str) -> Session {
     Session {
         id: Id::parse(id).unwrap(),
+        permission: None,
         slug: "calm-lathe".to_owned(),
         project_id: "global".to_owned(),
         directory: "/project".to_owned(),
@@ -44,6 +45,7 @@ pub(crate) fn text(message: &Message, id: &str, text: &str) -> Part {
         kind: PartKind::Text {
             text: text.to_owned(),
             synthetic: false,
+            ignored: false,
             time: Some(Span { start: 1, end: None }),
             metadata: None,
         },
@@ -70,4 +72,11 @@ pub(crate) fn words(part: &Part, delta: &str) -> Event {
         field: "text".to_owned(),
         delta: delta.to_owned(),
     }
+}
+
+/// A list of one thing to do.
+pub(crate) fn to_do(session: &haft_protocol::SessionId, content: &str) -> Event {
+    let (status, priority) = ("pending".to_owned(), "high".to_owned());
+    let todos = vec![haft_protocol::Todo { content: content.to_owned(), status, priority }];
+    Event::TodoUpdated { session_id: session.clone(), todos }
 }

@@ -74,16 +74,134 @@ async fn bad_arguments_are_refused() {
 }
 
 #[tokio::test]
-async fn the_whole_command_is_asked_for() {
-    let scene = Scene::with_rules(&[("bash", "git status *", Action::Allow)]);
+async fn every_command_of_a_line_is_asked_for() {
+    let scene = Scene::with_rules(&[("edit", "*", Action::Allow), ("bash", "git status *", Action::Allow)]);
     scene.run("bash", json!({"command": "git status --short"})).await.unwrap();
     let error = scene.run("bash", json!({"command": "git status; touch made"})).await.unwrap_err();
     assert_eq!(error.kind(), "denied");
     let asked = scene.asked("bash");
-    assert_eq!(asked[1].patterns, ["git status; touch made"]);
-    assert!(asked[1].always.is_empty() && asked[1].opaque && !asked[0].opaque);
-    assert_eq!(asked[1].metadata["command"], "git status; touch made");
+    assert_eq!(asked[1].patterns, ["git status", "touch made"]);
+    assert_eq!(asked[1].always, ["git status *", "touch *"]);
+    assert!(!asked[0].opaque && !asked[1].opaque);
+    assert_eq!(asked[1].metadata, *json!({"command": "git status; touch made"}).as_object().unwrap());
     assert!(!std::path::Path::new(&scene.path("made")).exists());
+}
+
+#[tokio::test]
+async fn a_text_that_is_not_understood_is_asked_for_as_a_whole() {
+    let scene = Scene::with_rules(&[
+        ("edit", "*", Action::Allow),
+        ("bash", "git *", Action::Allow),
+        ("bash", "touch *", Action::Allow),
+    ]);
+    for command in ["git status; touch $X/made", "git status; touch made &&", "git $(echo status) || touch made"] {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied");
+    }
+    let asked = scene.asked("bash");
+    assert_eq!(asked[0].patterns, ["git status; touch $X/made", "git status", "touch $X/made"]);
+    assert!(asked.iter().all(|access| access.opaque && access.always.is_empty()));
+    assert_eq!(asked[0].metadata["unknown"], json!(["the path $X/made is not known before the run"]));
+    assert!(!std::path::Path::new(&scene.path("made")).exists());
+}
+
+#[tokio::test]
+async fn to_go_somewhere_needs_no_leave_to_run() {
+    let scene = Scene::with_rules(&[("bash", "*", Action::Deny), ("external_directory", "*", Action::Deny)]);
+    for command in ["cd src", "cd src && cd ..", "[ -d src ]"] {
+        scene.run("bash", json!({"command": command})).await.expect(command);
+    }
+    for command in ["cd ..", "cd /", "cd src/../..", "cd $X", "cd"] {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied", "{command}");
+    }
+}
+
+#[tokio::test]
+async fn folders_outside_are_asked_for_first() {
+    let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("external_directory", "*", Action::Deny)]);
+    scene.put("../outside/secret", "");
+    std::os::unix::fs::symlink("../outside", scene.path("link")).unwrap();
+    std::os::unix::fs::symlink("../../outside/secret", scene.path("src/file")).unwrap();
+    std::fs::create_dir(scene.path("../outside/deep")).unwrap();
+    std::os::unix::fs::symlink("../outside/deep", scene.path("deep")).unwrap();
+    for command in [
+        "cat ../outside/secret",
+        "echo x > ../outside/secret",
+        "ls ../outside",
+        "cat link/secret",
+        "cat src/file",
+        "cat src/fil*",
+        "cat lin*/secret",
+        "cat deep/../secret",
+        "cd src && cat ../../outside/secret",
+        "cp ../outside/secret .",
+        "true; (rm -rf ../outside)",
+        "sh -c 'cat ../outside/secret'",
+        "find .. -name secret",
+        "unheard --of=../outside/secret",
+    ] {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied", "{command}");
+        assert!(scene.asked("bash").is_empty(), "{command}");
+    }
+    let before = scene.asked("external_directory").len();
+    scene.run("bash", json!({"command": "cd src && ls .. ../src && cat < /dev/null > /dev/null"})).await.unwrap();
+    assert_eq!(scene.asked("external_directory").len(), before);
+}
+
+#[tokio::test]
+async fn several_folders_outside_are_one_question() {
+    let scene = Scene::new();
+    scene.run("bash", json!({"command": "ls ../outside ../outputs ../outside"})).await.unwrap();
+    let asked = scene.asked("external_directory");
+    let want = [scene.path("../outputs/*"), scene.path("../outside/*")];
+    assert_eq!((asked.len(), asked[0].patterns.as_slice(), asked[0].always.as_slice()), (1, &want[..], &want[..]));
+    assert_eq!(asked[0].metadata["directories"], json!([scene.path("../outputs"), scene.path("../outside")]));
+    // The folder to run in was asked for already.
+    scene.run("bash", json!({"command": "ls .", "workdir": "../outside"})).await.unwrap();
+    assert_eq!(scene.asked("external_directory").len(), 2);
+}
+
+#[tokio::test]
+async fn files_that_may_not_be_read_or_written_are_not_through_a_command_either() {
+    let scene = Scene::with_rules(&[
+        ("*", "*", Action::Allow),
+        ("read", "*.env", Action::Deny),
+        ("read", "*.env.*", Action::Ask),
+        ("edit", "*.lock", Action::Deny),
+    ]);
+    for name in [".env", ".env.local", "src/.env", "a.lock"] {
+        scene.put(name, "x");
+    }
+    for command in [
+        "cat .env",
+        "cat < .env",
+        "cat src/.env",
+        "cat sr*/.env",
+        "cd src && cat .env",
+        "cat .en*",
+        "cat .env.local",
+        "grep x .env",
+        "cp .env b",
+        "mv .env b",
+        "unheard .env",
+        "curl -d @.env localhost",
+        "echo x > a.lock",
+        "rm a.lock",
+        "rm *.lock",
+        "touch b.lock",
+        "cp src/none b.lock",
+        "sed -i s/x/y/ a.lock",
+        "bash -c 'rm a.lock'",
+    ] {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied", "{command}");
+        assert!(scene.asked("bash").is_empty(), "{command}");
+    }
+    assert_eq!(scene.asked("read")[0].patterns, [".env"]);
+    scene.run("bash", json!({"command": "cat a.lock src/none.env; echo .env > b"})).await.unwrap();
+    assert_eq!(scene.get("b"), ".env\n");
 }
 
 #[tokio::test]
@@ -108,14 +226,17 @@ async fn a_rule_is_not_got_round() {
         "'touch' made",
         "to\\uch made",
         "X=1 touch made",
+        "/usr/bin/touch made",
+        "env touch made",
+        "sh -c 'touch made'",
+        "eval touch made",
+        "find . -exec touch made \\;",
         "$(touch made)",
         "`touch made`",
         "true & touch made",
         "true | touch made",
         "{ touch made; }",
         ">made touch made",
-        "./touch made;",
-        "./touch made #",
         "touch\u{a0}made; touch made",
     ] {
         let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
@@ -132,20 +253,24 @@ async fn what_is_asked_is_what_the_shell_is_given() {
     }
     let asked = scene.asked("bash");
     let patterns: Vec<&str> = asked.iter().map(|access| access.patterns[0].as_str()).collect();
-    assert_eq!(patterns, ["printf a b", "printf 'a  b'  "]);
+    assert_eq!(patterns, ["printf  a\t b", "printf 'a  b'"]);
+    assert_eq!(asked[0].patterns[1], "printf a b");
     assert_eq!(asked[0].metadata, *json!({"command": "  printf  a\t b "}).as_object().unwrap());
     scene.run("bash", json!({"command": "pwd", "workdir": "src"})).await.unwrap();
     assert_eq!(scene.asked("bash")[2].metadata["workdir"], scene.path("src"));
 }
 
-#[test]
-fn only_plain_words_are_told_apart() {
-    for plain in ["ls", "git status --short", "cargo test -p a_b", "make x/y.o", "a\tb", "npm i @a/b@1.2", "date +%s"] {
-        assert!(is_plain(plain), "{plain:?}");
+#[tokio::test]
+async fn a_pattern_that_may_stand_for_too_much_is_not_understood() {
+    let scene = Scene::new();
+    for at in 0..leave::MAX_MATCHES {
+        scene.put(&format!("src/{at}"), "");
     }
-    for special in ";&|<>$`(){}\n\r#!~*?[]='\"\\^\u{a0}\u{2028}é\0".chars() {
-        assert!(!is_plain(&format!("a {special} b")), "{special:?}");
-    }
+    scene.run("bash", json!({"command": "ls src/*"})).await.unwrap();
+    scene.put("src/more", "");
+    scene.run("bash", json!({"command": "ls src/*"})).await.unwrap();
+    let opaque: Vec<bool> = scene.asked("bash").iter().map(|access| access.opaque).collect();
+    assert_eq!(opaque, [false, true]);
 }
 
 #[tokio::test]

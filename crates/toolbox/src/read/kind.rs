@@ -77,6 +77,7 @@ mod tests {
         check("latin1.txt", b"\xe4\xf6\xfc", Kind::Text);
         check("ansi.log", b"\x1b[31mred\x1b[0m text", Kind::Text);
         check("pic.svg", b"<svg/>", Kind::Text);
+        check("a.ipynb", b"{\"cells\": []}", Kind::Text);
     }
 
     #[test]

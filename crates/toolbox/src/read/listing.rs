@@ -8,6 +8,8 @@ use super::metadata;
 
 /// Most bytes of names in one answer.
 const MAX_BYTES: usize = 50 * 1024;
+/// How much alike names must be spelled, from 0 to 1, that one may have been meant by the other.
+const ALIKE: f64 = 0.65;
 /// How many names are proposed for one that does not exist.
 const MAX_NEAR: usize = 3;
 
@@ -51,18 +53,28 @@ fn page(names: &[String], offset: usize, limit: usize) -> &[String] {
     &names[from..from + count]
 }
 
-/// The first names that contain `name`, or that it contains.
+/// Names that may have been meant by `name`: those that contain it or that it contains, then those spelled alike.
 pub(super) fn near(entries: &[Entry], name: &str) -> Vec<String> {
     let wanted = name.to_lowercase();
-    let mut near: Vec<&Entry> = entries
+    let mut near: Vec<(u32, &str)> = entries
         .iter()
-        .filter(|entry| {
+        .filter_map(|entry| {
             let name = entry.name.to_lowercase();
-            name.contains(&wanted) || wanted.contains(&name)
+            if !wanted.is_empty() && (name.contains(&wanted) || wanted.contains(&name)) {
+                return Some((0, entry.name.as_str()));
+            }
+            // Names of very different length are not alike, and comparing them is dear.
+            if name.len().abs_diff(wanted.len()) > name.len().max(wanted.len()) / 2 {
+                return None;
+            }
+            let alike = strsim::normalized_damerau_levenshtein(&name, &wanted);
+            // Rank by hundredths, so that equal ones come by name.
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 0 and 1")]
+            (alike >= ALIKE).then_some((100 - (alike * 100.0) as u32 + 1, entry.name.as_str()))
         })
         .collect();
-    near.sort();
-    near.iter().take(MAX_NEAR).map(|entry| entry.name.clone()).collect()
+    near.sort_unstable();
+    near.into_iter().take(MAX_NEAR).map(|(_, name)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -107,5 +119,14 @@ mod tests {
         assert_eq!(near(&there, "app"), ["APP.css", "ap", "app.ts"]);
         assert_eq!(near(&there, "zzz"), [] as [&str; 0]);
         assert_eq!(near(&entries(&["a1", "a2", "a3", "a4"]), "a"), ["a1", "a2", "a3"]);
+    }
+
+    #[test]
+    fn near_names_are_spelled_alike() {
+        let there = entries(&["config.rs", "confirm.rs", "main.rs", "confgi.rs.bak"]);
+        assert_eq!(near(&there, "confgi.rs"), ["confgi.rs.bak", "config.rs", "confirm.rs"]);
+        assert_eq!(near(&entries(&["README.md", "LICENSE"]), "raedme.md"), ["README.md"]);
+        assert_eq!(near(&entries(&["a", "b"]), "zzz.qq"), [] as [&str; 0]);
+        assert_eq!(near(&entries(&["x"]), ""), [] as [&str; 0]);
     }
 }

@@ -1,19 +1,14 @@
 //! The events of a chat completion stream as [`Chunk`]s. Pure.
 
-use std::collections::{HashSet, VecDeque};
-
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::dialect::answering::{self, Chunks, MAX_CALLS, MAX_KEPT, Next, field_names};
+use crate::dialect::ids::Ids;
 use crate::failure::{Told, excerpt, hide};
 use crate::sse::Event;
 use crate::{Chunk, Finish, Item, LlmError, Request, Secret, Usage};
-
-/// Most calls in one answer.
-const MAX_CALLS: usize = 128;
-
-/// Longest answer, in bytes: words, thoughts and arguments.
-const MAX_KEPT: usize = 64 * 1024 * 1024;
 
 /// The key of an item that names the field which thinking came in.
 pub(super) const FIELD: &str = "field";
@@ -21,25 +16,14 @@ pub(super) const FIELD: &str = "field";
 /// The key of an item that holds `reasoning_details`.
 pub(super) const DETAILS: &str = "details";
 
-/// Whether an answer goes on.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// More may come.
-    More,
-    /// It is complete.
-    End,
-}
-
 /// One answer, as far as it has come.
 pub(super) struct Reader {
     provider: String,
     model: String,
     secrets: Vec<Secret>,
-    /// How many answers came before this one; ids that are made up carry it.
-    turn: usize,
     open: Option<Open>,
     calls: Vec<Call>,
-    ids: HashSet<String>,
+    ids: Ids,
     usage: Option<Usage>,
     reason: Option<String>,
     done: bool,
@@ -62,50 +46,55 @@ struct Call {
     arguments: String,
 }
 
+/// Borrowed from the event: most of them carry a word or two, and there are thousands.
 #[derive(Deserialize)]
-struct Completion {
-    choices: Option<Vec<Choice>>,
-    usage: Option<Value>,
-    error: Option<Value>,
+struct Completion<'a> {
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    delta: Option<Delta>,
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Delta {
-    content: Option<Words>,
+struct Delta<'a> {
+    /// A string; with some vendors a list of parts.
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
     refusal: Option<String>,
     reasoning_content: Option<String>,
-    reasoning: Option<Value>,
+    /// A string; other forms mean nothing known.
+    reasoning: Option<&'a RawValue>,
     reasoning_details: Option<Vec<Value>>,
-    tool_calls: Option<Vec<CallDelta>>,
+    tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum Words {
-    Text(String),
-    Parts(Vec<Value>),
-}
-
-#[derive(Deserialize)]
-struct CallDelta {
+struct CallDelta<'a> {
     index: Option<u64>,
     id: Option<String>,
-    function: Option<FunctionDelta>,
+    #[serde(borrow)]
+    function: Option<FunctionDelta<'a>>,
 }
 
 #[derive(Deserialize)]
-struct FunctionDelta {
+struct FunctionDelta<'a> {
     name: Option<String>,
-    arguments: Option<Value>,
+    /// A string; some local servers send the object itself.
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
 }
 
-type Chunks = VecDeque<Chunk>;
+/// The text of a JSON string; `None` for anything else.
+fn string(raw: &RawValue) -> Option<String> {
+    raw.get().starts_with('"').then(|| serde_json::from_str(raw.get()).ok()).flatten()
+}
 
 impl Reader {
     pub(super) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
@@ -113,24 +102,23 @@ impl Reader {
             provider: provider.to_owned(),
             model: request.model.clone(),
             secrets: secrets.to_vec(),
-            turn: request.answers() + 1,
             open: None,
             calls: Vec::new(),
-            ids: HashSet::new(),
+            ids: Ids::new(request.answers() + 1),
             usage: None,
             reason: None,
             done: false,
             kept: 0,
         }
     }
+}
 
-    /// Whether the vendor said that the answer is complete.
-    pub(super) fn finished(&self) -> bool {
+impl answering::Reader for Reader {
+    fn finished(&self) -> bool {
         self.done || self.reason.is_some()
     }
 
-    /// Takes one event and puts what it says behind `chunks`.
-    pub(super) fn push(&mut self, event: &Event, chunks: &mut Chunks) -> Result<Next, LlmError> {
+    fn push(&mut self, event: &Event, chunks: &mut Chunks) -> Result<Next, LlmError> {
         let data = event.data.trim();
         if data == "[DONE]" {
             self.done = true;
@@ -148,8 +136,8 @@ impl Reader {
         Ok(Next::More)
     }
 
-    /// What is said at the end: calls, usage, and why it ended.
-    pub(super) fn end(mut self) -> Result<Chunks, LlmError> {
+    /// Calls, usage, and why it ended.
+    fn end(mut self) -> Result<Chunks, LlmError> {
         if !self.finished() {
             return Err(LlmError::CutOff { provider: self.provider });
         }
@@ -169,14 +157,16 @@ impl Reader {
         chunks.push_back(Chunk::Finish(finish));
         Ok(chunks)
     }
+}
 
-    fn completion(&mut self, completion: Completion, data: &str, chunks: &mut Chunks) -> Result<(), LlmError> {
+impl Reader {
+    fn completion(&mut self, completion: Completion<'_>, data: &str, chunks: &mut Chunks) -> Result<(), LlmError> {
         let Completion { choices, usage, .. } = completion;
         if choices.is_none() && usage.is_none() {
             let event: Value = serde_json::from_str(data).unwrap_or_default();
-            tracing::debug!(provider = self.provider, fields = fields(&event), "an event that says nothing known");
+            tracing::debug!(provider = self.provider, fields = field_names(&event), "an event that says nothing known");
         }
-        if let Some(usage) = usage.as_ref().and_then(read_usage) {
+        if let Some(usage) = usage.and_then(|usage| read_usage(&serde_json::from_str(usage.get()).ok()?)) {
             self.usage = Some(usage);
         }
         // Only one answer is ever asked for.
@@ -190,12 +180,14 @@ impl Reader {
         Ok(())
     }
 
-    fn delta(&mut self, delta: Delta, chunks: &mut Chunks) -> Result<(), LlmError> {
+    fn delta(&mut self, delta: Delta<'_>, chunks: &mut Chunks) -> Result<(), LlmError> {
         let Delta { content, refusal, reasoning_content, reasoning, reasoning_details, tool_calls } = delta;
         self.thinking(reasoning_content, reasoning, reasoning_details.unwrap_or_default(), chunks)?;
-        match content {
-            Some(Words::Text(text)) => self.text(text, chunks)?,
-            Some(Words::Parts(parts)) => self.parts(&parts, chunks)?,
+        match content.map(|content| (string(content), content)) {
+            Some((Some(text), _)) => self.text(text, chunks)?,
+            Some((None, parts)) => {
+                self.parts(&serde_json::from_str::<Vec<Value>>(parts.get()).unwrap_or_default(), chunks)?
+            }
             None => {}
         }
         if let Some(refusal) = refusal {
@@ -211,14 +203,11 @@ impl Reader {
     fn thinking(
         &mut self,
         content: Option<String>,
-        plain: Option<Value>,
+        plain: Option<&RawValue>,
         details: Vec<Value>,
         chunks: &mut Chunks,
     ) -> Result<(), LlmError> {
-        let plain = match plain {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        };
+        let plain = plain.and_then(string);
         let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (field, text) = if let Some(text) = filled(content) {
             ("reasoning_content", text)
@@ -275,22 +264,17 @@ impl Reader {
                         self.reason_on(None, text(part), chunks)?;
                     }
                 }
-                _ => tracing::debug!(provider = self.provider, fields = fields(part), "a part that is not known"),
+                _ => tracing::debug!(provider = self.provider, fields = field_names(part), "a part that is not known"),
             }
         }
         Ok(())
     }
 
-    fn call(&mut self, delta: CallDelta, chunks: &mut Chunks) -> Result<(), LlmError> {
+    fn call(&mut self, delta: CallDelta<'_>, chunks: &mut Chunks) -> Result<(), LlmError> {
         let CallDelta { index, id, function } = delta;
         let (name, arguments) = function.map_or((None, None), |function| (function.name, function.arguments));
         let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
-        let arguments = match arguments {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text,
-            // Some local servers send the object itself.
-            Some(object) => object.to_string(),
-        };
+        let arguments = arguments.map(|raw| string(raw).unwrap_or_else(|| raw.get().to_owned())).unwrap_or_default();
         let at = self.place(index, &id, &name)?;
         self.keep(id.len() + name.len() + arguments.len())?;
         let call = &mut self.calls[at];
@@ -348,16 +332,7 @@ impl Reader {
     /// Gives a call its id and says what is known of it.
     fn announce(&mut self, at: usize, chunks: &mut Chunks) {
         self.close(chunks);
-        let given = match self.calls[at].given.as_str() {
-            "" => format!("call_{}_{}", self.turn, at + 1),
-            given => given.to_owned(),
-        };
-        let mut id = given.clone();
-        let mut more = 1;
-        while !self.ids.insert(id.clone()) {
-            more += 1;
-            id = format!("{given}_{more}");
-        }
+        let id = self.ids.take(&self.calls[at].given, at + 1);
         let call = &mut self.calls[at];
         call.id.clone_from(&id);
         chunks.push_back(Chunk::ToolInput { id, name: call.name.clone(), delta: call.arguments.clone() });
@@ -390,7 +365,7 @@ impl Reader {
                 Err(self.failed(data))
             }
             Ok(event) => {
-                let fields = fields(&event);
+                let fields = field_names(&event);
                 tracing::warn!(provider = self.provider, fields, "an event of an unknown form is left out");
                 Ok(())
             }
@@ -420,12 +395,6 @@ fn finish(reason: Option<String>, calls: bool) -> Finish {
         None => Finish::Unknown,
         Some(_) => Finish::Other(reason.unwrap_or_default()),
     }
-}
-
-/// The names of the fields of an event, for the log. What they hold is part of a conversation, and not for it.
-fn fields(event: &Value) -> String {
-    let names: Vec<&str> = event.as_object().into_iter().flat_map(|fields| fields.keys().map(String::as_str)).collect();
-    excerpt(&names.join(" "))
 }
 
 fn detail_text(detail: &Value) -> Option<&str> {

@@ -3,7 +3,10 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
+use std::collections::VecDeque;
+
 use super::*;
+use crate::dialect::answering::{Next, Reader as _};
 use crate::sse::Decoder;
 use crate::{AssistantPart, Message};
 
@@ -448,7 +451,7 @@ fn an_error_ends_the_answer() {
     check(
         fixture!("error_as_text"),
         expect![[r#"
-            error: v failed: out of memory
+            error: v did not take the request: out of memory
         "#]],
     );
     check(
@@ -587,6 +590,7 @@ fn nothing_secret_shows_in_the_configuration() {
         base_url: "https://me:pass@api.example/v1?key=query".to_owned(),
         key: Some(Secret::new("bearer-key")),
         headers: vec![("x-other".to_owned(), "header-key".to_owned())],
+        thinking_field: None,
     };
     let text = format!("{config:?} {:?}", Chat::new(config.clone()).unwrap());
     for secret in ["pass", "query", "bearer-key", "header-key"] {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
+use serde_json::Map;
 
 use super::*;
 
 /// One line for each field, and for each message and tool.
 #[track_caller]
 fn check(request: &Request, want: Expect) {
-    let body: Map<String, Value> = serde_json::from_slice(&bytes("v", request)).unwrap();
+    let body: Map<String, Value> = serde_json::from_slice(&bytes("v", None, request)).unwrap();
     let mut lines = String::new();
     for (field, value) in &body {
         match value.as_array() {
@@ -115,6 +116,7 @@ fn extra_fields_are_laid_over_and_null_removes() {
         &Request { extra: extra.as_object().unwrap().clone(), ..full() },
         expect![[r#"
             model: "m1"
+            max_completion_tokens: 9
             temperature: 1
             top_p: 1.0
             messages: {"role":"system","content":"Be brief."}
@@ -123,20 +125,19 @@ fn extra_fields_are_laid_over_and_null_removes() {
             stream: true
             stream_options: {"include_usage":true}
             reasoning_effort: "low"
-            max_completion_tokens: 9
         "#]],
     );
 }
 
 #[test]
 fn equal_requests_are_equal_bytes() {
-    assert_eq!(bytes("v", &full()), bytes("v", &full()));
+    assert_eq!(bytes("v", None, &full()), bytes("v", None, &full()));
 }
 
 #[test]
 fn the_tools_are_shown_as_they_are_sent() {
     let shown = tools(&[spec()]).to_string();
-    let sent = String::from_utf8(bytes("v", &full())).unwrap();
+    let sent = String::from_utf8(bytes("v", None, &full())).unwrap();
     assert!(sent.contains(&format!("\"tools\":{shown},")), "{shown} is not in {sent}");
 }
 
@@ -153,7 +154,7 @@ fn one_text_is_a_string_and_more_are_parts() {
             messages: {"role":"user","content":""}
             messages: {"role":"user","content":"a \"b\""}
             messages: {"role":"user","content":[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAAA"}}]}
-            messages: {"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},{"type":"text","text":"[a.mp4: video/mp4 cannot be shown to this model]"}]}
+            messages: {"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},{"type":"text","text":"ERROR: Cannot read \"a.mp4\" (this model does not support video input). Inform the user."}]}
             stream: true
         "#]],
     );
@@ -246,8 +247,101 @@ fn media_of_results_are_shown_behind_all_of_them() {
             messages: {"role":"tool","tool_call_id":"c2","content":"(shown in the next message)"}
             messages: {"role":"tool","tool_call_id":"c3","content":"a page"}
             messages: {"role":"tool","tool_call_id":"c4","content":""}
-            messages: {"role":"user","content":[{"type":"text","text":"Shown by read (call c2):"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"text","text":"Shown by read (call c3):"},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}}]}
+            messages: {"role":"user","content":[{"type":"text","text":"Attached media from tool result (read, call c2):"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"text","text":"Attached media from tool result (read, call c3):"},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}}]}
             stream: true
+        "#]],
+    );
+}
+
+#[test]
+fn the_medium_of_one_result_needs_no_name() {
+    says(
+        vec![Message::Tools { results: vec![result("c1", vec![Content::text("a page"), media("image/png", None)])] }],
+        expect![[r#"
+            messages: {"role":"tool","tool_call_id":"c1","content":"a page"}
+            messages: {"role":"user","content":[{"type":"text","text":"Attached media from tool result:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}
+            stream: true
+        "#]],
+    );
+}
+
+#[test]
+fn prefixes_are_marked_for_models_that_are_kept_only_then() {
+    let request = Request {
+        model: "anthropic/claude-x".to_owned(),
+        messages: vec![
+            user(vec![Content::text("hey")]).into(),
+            Message::Assistant { parts: vec![text("look"), call("c1", "{}")] }.into(),
+            Message::Tools { results: vec![result("c1", vec![Content::text("found")])] }.into(),
+        ],
+        ..full()
+    };
+    check(
+        &request,
+        expect![[r#"
+        model: "anthropic/claude-x"
+        max_tokens: 8000
+        temperature: 0.5
+        top_p: 1.0
+        messages: {"role":"system","content":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}]}
+        messages: {"role":"user","content":"hey"}
+        messages: {"role":"assistant","content":"look","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}
+        messages: {"role":"tool","tool_call_id":"c1","content":"found","cache_control":{"type":"ephemeral"}}
+        tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
+        tool_choice: "required"
+        stream: true
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+    check(
+        &Request { messages: request.messages[..1].to_vec(), ..request },
+        expect![[r#"
+        model: "anthropic/claude-x"
+        max_tokens: 8000
+        temperature: 0.5
+        top_p: 1.0
+        messages: {"role":"system","content":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}]}
+        messages: {"role":"user","content":[{"type":"text","text":"hey","cache_control":{"type":"ephemeral"}}]}
+        tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
+        tool_choice: "required"
+        stream: true
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
+fn thinking_goes_into_the_field_that_the_settings_name() {
+    let parts = vec![
+        AssistantPart::Reasoning { text: "a".to_owned(), item: None },
+        text("b"),
+        thought("c", "v", "m", json!({FIELD: "reasoning"})),
+    ];
+    let messages =
+        vec![Message::Assistant { parts }.into(), Message::Assistant { parts: vec![call("c1", "{}")] }.into()];
+    let request = Request { model: "m".to_owned(), messages, ..Request::default() };
+    let body: Value = serde_json::from_slice(&bytes("v", Some("reasoning_content"), &request)).unwrap();
+    let lines: String = body["messages"].as_array().unwrap().iter().map(|message| format!("{message}\n")).collect();
+    expect![[r#"
+        {"role":"assistant","content":"b","reasoning_content":"ac"}
+        {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}],"reasoning_content":""}
+    "#]].assert_eq(&lines);
+}
+
+#[test]
+fn names_of_the_driver_become_names_of_the_wire() {
+    let extra =
+        json!({"reasoningEffort": "low", "response_format": {"type": "json_schema"}}).as_object().unwrap().clone();
+    let request = Request { model: "gpt-5.1".to_owned(), max_output: Some(9), extra, ..Request::default() };
+    check(
+        &request,
+        expect![[r#"
+            model: "gpt-5.1"
+            max_completion_tokens: 9
+            stream: true
+            stream_options: {"include_usage":true}
+            response_format: {"type":"json_schema"}
+            reasoning_effort: "low"
         "#]],
     );
 }

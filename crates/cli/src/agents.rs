@@ -1,0 +1,216 @@
+//! The agents there are in a folder: those that come with haft, and what the user's settings make of them.
+
+use anyhow::{Context, Result};
+use haft_config::AgentConfig;
+use haft_session::{Agent, Agents, BUILTIN_AGENTS, Draft, Folders, Mode};
+use serde_json::{Value, json};
+
+use crate::render;
+use crate::wire::Ground;
+
+/// All agents of the folder that `ground` stands for.
+///
+/// # Errors
+///
+/// When a text that comes with haft cannot be read, which is a defect.
+pub(crate) fn all(ground: &Ground) -> Result<Agents> {
+    let builtin = BUILTIN_AGENTS.iter().map(|(name, text)| {
+        let read = haft_config::agent(name, text, &format!("{name}.md, which comes with haft"));
+        read.map(draft)
+    });
+    let builtin = builtin.collect::<Result<Vec<_>, _>>().context("an agent of haft's own is broken")?;
+    let user: Vec<Draft> = ground.config.agents.iter().cloned().map(draft).collect();
+    let default = ground.config.default_agent.as_deref();
+    let (agents, warnings) = Agents::compose(&folders(ground), &builtin, &user, &ground.config.rules, default);
+    for warning in warnings {
+        render::complain(&format!("warning: {warning}"));
+    }
+    Ok(agents)
+}
+
+/// The agent that was named, or the one that answers where none was or it cannot; then says why.
+pub(crate) fn choose(agents: &Agents, name: Option<&str>) -> Agent {
+    let choice = agents.choose(name);
+    if let Some(warning) = choice.warning {
+        render::complain(&format!("! {warning}"));
+    }
+    choice.agent.clone()
+}
+
+/// `agent` as JSON, its rules without the guard's.
+pub(crate) fn described(agent: &Agent) -> Value {
+    let rules: Vec<Value> = agent.rules.rows().iter().map(rule).collect();
+    let model = agent.model.as_deref().and_then(|model| model.split_once('/'));
+    let mut described = json!({
+        "name": agent.name,
+        "description": agent.description,
+        "mode": agent.mode.word(),
+        "native": agent.native,
+        "hidden": agent.hidden.then_some(true),
+        "topP": agent.top_p,
+        "temperature": agent.temperature,
+        "color": agent.color,
+        "permission": rules,
+        "model": model.map(|(vendor, model)| json!({ "providerID": vendor, "modelID": model })),
+        "variant": agent.variant,
+        "prompt": agent.prompt,
+        "options": agent.options,
+        "steps": agent.steps,
+    });
+    // What was not said is left out.
+    if let Value::Object(fields) = &mut described {
+        fields.retain(|_, value| !value.is_null());
+    }
+    described
+}
+
+/// `rule` as JSON.
+pub(crate) fn rule(rule: &haft_permission::Rule) -> Value {
+    json!({ "permission": rule.permission, "pattern": rule.pattern, "action": rule.action.word() })
+}
+
+fn folders(ground: &Ground) -> Folders {
+    let place = &ground.place;
+    Folders {
+        outputs: ground.folders.outputs(),
+        temp: ground.folders.scratch(),
+        plans: ground.folders.plans(),
+        skills: Vec::new(),
+        base: place.worktree.clone().unwrap_or_else(|| place.directory.clone()),
+    }
+}
+
+fn draft(config: AgentConfig) -> Draft {
+    Draft {
+        name: config.name,
+        description: config.description,
+        mode: config.mode.map(|mode| match mode {
+            haft_config::Mode::Primary => Mode::Primary,
+            haft_config::Mode::Subagent => Mode::Subagent,
+            haft_config::Mode::All => Mode::All,
+        }),
+        hidden: config.hidden,
+        disable: config.disable.unwrap_or(false),
+        prompt: config.prompt,
+        rules: config.rules,
+        model: config.model,
+        variant: config.variant,
+        temperature: config.temperature,
+        top_p: config.top_p,
+        // More than that many steps is no limit.
+        steps: config.steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)),
+        options: config.options,
+        color: config.color,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_permission::Action::{self, Allow, Ask, Deny};
+
+    fn builtin(config: &[Draft]) -> Agents {
+        let drafts: Vec<Draft> =
+            BUILTIN_AGENTS.iter().map(|(name, text)| draft(haft_config::agent(name, text, name).unwrap())).collect();
+        let folders = Folders {
+            outputs: "/data/output".into(),
+            temp: "/state/scratch".into(),
+            plans: "/data/plans".into(),
+            skills: Vec::new(),
+            base: "/project".into(),
+        };
+        Agents::compose(&folders, &drafts, config, &[], None).0
+    }
+
+    #[track_caller]
+    fn check(agent: &str, permission: &str, value: &str, want: Action) {
+        let agents = builtin(&[]);
+        let rules = &agents.get(agent).unwrap().rules;
+        assert_eq!(rules.decide(permission, value, false).0, want, "{agent} {permission} {value}");
+    }
+
+    #[test]
+    fn every_built_in_agent_is_read_as_it_was_meant() {
+        let agents = builtin(&[]);
+        let rows: Vec<String> = agents
+            .all()
+            .iter()
+            .map(|agent| {
+                assert!(agent.native && agent.description.is_some() && agent.options.is_empty(), "{}", agent.name);
+                let hidden = if agent.hidden { " hidden" } else { "" };
+                format!("{} {}{hidden} {:?}", agent.name, agent.mode.word(), agent.temperature)
+            })
+            .collect();
+        expect_test::expect![[r#"
+            [
+                "build primary None",
+                "compaction primary hidden None",
+                "explore subagent None",
+                "general subagent None",
+                "plan primary None",
+                "summary primary hidden None",
+                "title primary hidden Some(0.5)",
+            ]
+        "#]]
+        .assert_debug_eq(&rows);
+        assert!(agents.get("build").unwrap().voice().starts_with("You are haft"));
+        assert!(agents.get("plan").unwrap().prompt.is_none());
+        assert!(agents.get("explore").unwrap().voice().starts_with("You find things"));
+    }
+
+    #[test]
+    fn what_the_built_in_agents_may_do() {
+        check("build", "question", "*", Allow);
+        check("build", "plan_enter", "*", Allow);
+        check("build", "plan_exit", "*", Deny);
+        check("build", "edit", "src/a.rs", Allow);
+        check("build", "bash", "ls", Ask);
+        check("plan", "edit", "src/a.rs", Deny);
+        check("plan", "edit", ".haft/plans/next.md", Allow);
+        check("plan", "edit", ".haft/haft.json", Deny);
+        check("plan", "edit", "../data/plans/next.md", Allow);
+        check("plan", "external_directory", "/data/plans/*", Allow);
+        check("plan", "task", "general", Deny);
+        check("plan", "task", "explore", Allow);
+        check("general", "todowrite", "*", Deny);
+        check("general", "todoread", "*", Deny);
+        check("general", "question", "*", Deny);
+        check("explore", "edit", "a", Deny);
+        check("explore", "grep", "x", Allow);
+        check("explore", "codesearch", "x", Allow);
+        check("explore", "bash", "ls", Ask);
+        check("explore", "task", "general", Deny);
+        check("explore", "external_directory", "/data/output/*", Allow);
+        check("explore", "external_directory", "/etc/*", Ask);
+        for hidden in ["title", "summary", "compaction"] {
+            for permission in ["read", "bash", "edit", "webfetch", "question"] {
+                check(hidden, permission, "x", Deny);
+            }
+        }
+    }
+
+    #[test]
+    fn tools_that_an_agent_may_never_use_are_hidden() {
+        let agents = builtin(&[]);
+        let hides = |agent: &str, permission: &str| agents.get(agent).unwrap().rules.hides(permission);
+        assert!(hides("explore", "edit") && hides("explore", "todowrite") && !hides("explore", "bash"));
+        assert!(!hides("plan", "edit"), "plans may be written");
+        assert!(hides("general", "todowrite") && hides("general", "question") && !hides("build", "question"));
+        assert!(hides("title", "read"));
+    }
+
+    #[test]
+    fn an_agent_as_json_leaves_out_what_was_not_said() {
+        let mine =
+            Draft { model: Some("v/a/b".to_owned()), steps: Some(3), name: "mine".to_owned(), ..Draft::default() };
+        let agents = builtin(&[mine]);
+        let mut json = described(agents.get("mine").unwrap());
+        assert_eq!(json["permission"][0], json!({"permission": "*", "pattern": "*", "action": "allow"}));
+        json.as_object_mut().unwrap().remove("permission");
+        let model = json!({"providerID": "v", "modelID": "a/b"});
+        assert_eq!(
+            json,
+            json!({"name": "mine", "mode": "all", "native": false, "model": model, "options": {}, "steps": 3})
+        );
+    }
+}

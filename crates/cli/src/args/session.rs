@@ -1,0 +1,41 @@
+//! `haft session …`
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// `haft session`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    /// The sessions of this folder, newest first
+    List {
+        /// Those of all folders
+        #[arg(long)]
+        all: bool,
+        /// At most so many
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+        max_count: usize,
+        /// As one JSON array
+        #[arg(long)]
+        json: bool,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+    /// What was said and done in a session
+    Show {
+        /// The session; the newest of this folder if left out
+        id: Option<String>,
+        /// As one JSON object: {"info", "messages": [{"info", "parts"}]}
+        #[arg(long)]
+        json: bool,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+    /// Copy a session into a new one, which can go another way; prints the new one's id
+    Fork {
+        /// The session
+        id: String,
+    },
+}

@@ -1,0 +1,84 @@
+//! What must not be shown. Pure.
+
+use serde_json::Value;
+
+/// What stands in the place of a secret that is not shown.
+pub(crate) const HIDDEN: &str = "(hidden)";
+
+/// How the names of keys end that hold a secret, in lower case and without `_` and `-`.
+const ENDS: [&str; 8] =
+    ["apikey", "token", "secret", "password", "credential", "credentials", "headers", "authorization"];
+
+/// Keys below which names say little about what they hold, so that all of it is kept from the screen.
+const SETS: [&str; 2] = ["environment", "env"];
+
+/// Whether what stands under `key` is a secret, and a variable that it is taken from nobody else's business.
+pub(crate) fn is_secret(key: &str) -> bool {
+    let plain: String = key.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect();
+    ENDS.iter().any(|end| plain.ends_with(end))
+}
+
+/// Hides every secret in `value`: texts under keys that hold one, and passwords in addresses.
+pub(crate) fn hide(value: &mut Value, secret: bool) {
+    match value {
+        Value::String(text) if secret && !is_reference(text) => *text = HIDDEN.to_owned(),
+        Value::String(text) => hide_userinfo(text),
+        // Names of variables, as in `provider.x.env`, are no secret; so lists keep what they hold unless a key says so.
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secret)),
+        Value::Object(object) => {
+            for (key, value) in object.iter_mut() {
+                let names = key == "env" && value.is_array();
+                hide(value, !names && (secret || is_secret(key) || SETS.contains(&key.as_str())));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether `text` only names where its value comes from.
+fn is_reference(text: &str) -> bool {
+    let inner = text.strip_prefix("{env:").and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|name| !name.contains(['{', '}']))
+}
+
+/// Hides `user:password@` of an address.
+fn hide_userinfo(text: &mut String) {
+    let Some(start) = text.find("://").map(|found| found + 3) else { return };
+    let end = text[start..].find(['/', '?', '#', ' ']).map_or(text.len(), |end| start + end);
+    if let Some(at) = text[start..end].rfind('@') {
+        text.replace_range(start..start + at, HIDDEN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(mut value: Value, want: Value) {
+        hide(&mut value, false);
+        assert_eq!(value, want);
+    }
+
+    #[test]
+    fn keys_headers_and_passwords_are_hidden() {
+        check(json!({"options": {"apiKey": "k"}}), json!({"options": {"apiKey": "(hidden)"}}));
+        check(json!({"headers": {"X": "k"}}), json!({"headers": {"X": "(hidden)"}}));
+        check(json!({"environment": {"A": "k"}}), json!({"environment": {"A": "(hidden)"}}));
+        check(json!({"client-secret": ["a"]}), json!({"client-secret": ["(hidden)"]}));
+        check(json!("http://u:p@h/x@y"), json!("http://(hidden)@h/x@y"));
+    }
+
+    #[test]
+    fn what_is_no_secret_is_shown() {
+        for shown in [
+            json!({"env": ["A_KEY"], "model": "a/b", "max_tokens": 5, "keybinds": {"leader": "x"}}),
+            json!({"apiKey": "{env:A_KEY}"}),
+            json!("http://h/a@b"),
+        ] {
+            check(shown.clone(), shown);
+        }
+        check(json!({"apiKey": "{env:A}-tail{env:B}"}), json!({"apiKey": "(hidden)"}));
+    }
+}

@@ -1,0 +1,55 @@
+//! The merged settings for a person to look at: each value, and the file it comes from.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::error::ConfigError;
+use crate::finish::{finish, origin};
+use crate::load::{Variables, load};
+use crate::merge::pointers;
+use crate::secret;
+use crate::sources::Sources;
+
+/// Settings to look at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// The merged settings.
+    pub config: Value,
+    /// The JSON pointer of each value in them that is no object, and the file or variable that set it.
+    pub sources: BTreeMap<String, String>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// Whether keys, headers and what variables hold are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// Yes.
+    Shown,
+    /// No: `{env:}` stays as it is written, the others are left out.
+    Hidden,
+}
+
+/// Reads every place settings come from, to be looked at.
+///
+/// # Errors
+///
+/// Those of [`crate::load`].
+pub fn show(sources: &Sources, secrets: Secrets) -> Result<Shown, ConfigError> {
+    // Checks the values that variables hold, too.
+    let mut loaded = load(sources, Variables::Filled)?;
+    let warnings = std::mem::take(&mut loaded.warnings);
+    if secrets == Secrets::Hidden {
+        loaded = load(sources, Variables::Named)?;
+    }
+    let mut merged = loaded.merged();
+    let mut origins = loaded.layers.into_iter().map(|layer| layer.origin).collect();
+    finish(&mut merged, sources, &mut origins);
+    let sources = pointers(&merged).into_iter().map(|(pointer, layer)| (pointer, origin(&origins, layer))).collect();
+    let mut config = merged.value;
+    if secrets == Secrets::Hidden {
+        secret::hide(&mut config, false);
+    }
+    Ok(Shown { config, sources, warnings })
+}

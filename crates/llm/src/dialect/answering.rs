@@ -1,0 +1,106 @@
+//! One request and its answer, whatever the dialect: sends, reads events, hands out chunks.
+
+use std::collections::VecDeque;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use crate::failure::excerpt;
+use crate::http::Endpoint;
+use crate::sse::Event;
+use crate::{Chunk, LlmError};
+
+/// Most calls in one answer.
+pub(super) const MAX_CALLS: usize = 128;
+
+/// Longest answer, in bytes: words, thoughts, arguments and what a vendor wants back.
+pub(super) const MAX_KEPT: usize = 64 * 1024 * 1024;
+
+/// Chunks that wait to be handed out.
+pub(super) type Chunks = VecDeque<Chunk>;
+
+/// Whether an answer goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// More may come.
+    More,
+    /// It is complete.
+    End,
+}
+
+/// One answer in the words of a dialect, as far as it has come.
+pub(super) trait Reader: Send + 'static {
+    /// Takes one event and puts what it says behind `chunks`.
+    fn push(&mut self, event: &Event, chunks: &mut Chunks) -> Result<Next, LlmError>;
+
+    /// Whether the vendor said that the answer is complete.
+    fn finished(&self) -> bool;
+
+    /// What is said at the end, with [`Chunk::Finish`] as the last.
+    fn end(self) -> Result<Chunks, LlmError>;
+}
+
+/// Sends `body` and hands out what `reader` makes of the answer.
+pub(super) fn answer(
+    endpoint: Endpoint,
+    model: String,
+    body: Vec<u8>,
+    headers: HeaderMap,
+    mut reader: impl Reader,
+) -> BoxStream<'static, Result<Chunk, LlmError>> {
+    async_stream::stream! {
+        let mut events = match endpoint.post(&model, body, headers).await {
+            Ok(events) => events,
+            Err(error) => {
+                yield Err(error);
+                return;
+            }
+        };
+        let mut chunks = Chunks::new();
+        loop {
+            let next = match events.next().await {
+                Ok(Some(event)) => reader.push(&event, &mut chunks),
+                Ok(None) => Ok(Next::End),
+                // All that matters was said; what broke is only the goodbye.
+                Err(_) if reader.finished() => Ok(Next::End),
+                Err(error) => Err(error),
+            };
+            while let Some(chunk) = chunks.pop_front() {
+                yield Ok(chunk);
+            }
+            match next {
+                Ok(Next::More) => {}
+                Ok(Next::End) => break,
+                Err(error) => {
+                    yield Err(error);
+                    return;
+                }
+            }
+        }
+        match reader.end() {
+            Ok(last) => {
+                // Whoever has the last chunk drops this stream, and with it a connection that was not read to its end.
+                events.linger().await;
+                for chunk in last {
+                    yield Ok(chunk);
+                }
+            }
+            Err(error) => yield Err(error),
+        }
+    }
+    .boxed()
+}
+
+/// Gateways send the requests of one conversation to one machine by this header, where its cache is warm.
+pub(super) fn affinity(session: Option<&str>) -> HeaderMap {
+    let value = session.and_then(|session| HeaderValue::from_str(session).ok());
+    value.map(|value| (HeaderName::from_static("x-session-affinity"), value)).into_iter().collect()
+}
+
+/// The names of the fields of an event, for the log. What they hold is part of a conversation, and not for it.
+pub(super) fn field_names(event: &Value) -> String {
+    let names: Vec<&str> = event.as_object().into_iter().flat_map(|fields| fields.keys().map(String::as_str)).collect();
+    excerpt(&names.join(" "))
+}

@@ -1,0 +1,15 @@
+//! Marks for a vendor's cache.
+
+use serde::Serialize;
+
+/// A mark: the prefix up to here is worth keeping.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Mark {
+    r#type: &'static str,
+}
+
+/// The mark for what is asked about again within minutes.
+pub(super) const EPHEMERAL: Mark = Mark { r#type: "ephemeral" };
+
+/// Messages from the end that carry a mark: the one that was last in the request before, and the last of this.
+pub(super) const MARKED: usize = 2;

@@ -1,0 +1,196 @@
+//! A ruleset: built-in rules, the user's own, and a floor under the former.
+
+use std::sync::Arc;
+
+use crate::rule::{Action, Rule, decide, decide_opaque, matches};
+
+/// All rules that hold for an agent, in their order: the last that matches decides. Cheap to clone.
+///
+/// Built-in rules and the user's own stand in one list, because the order of both counts. The *guard* is a list of its
+/// own: where a built-in rule would allow something, a row of the guard makes it a question. A rule of the user's own
+/// that allows it is not asked twice.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    rows: Arc<Vec<Rule>>,
+    /// Which rows are the user's own. Invariant: as long as `rows`.
+    own: Arc<Vec<bool>>,
+    guard: Arc<Vec<Rule>>,
+}
+
+/// Tools that follow another one's rights as long as no rule names them.
+const FOLLOWS: [(&str, &str); 3] = [("todoread", "todowrite"), ("codesearch", "websearch"), ("list", "glob")];
+
+impl Rules {
+    /// The same with these built-in rules on top.
+    #[must_use]
+    pub fn builtin(self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        self.with(rules, false)
+    }
+
+    /// The same with these rules of the user's own on top.
+    #[must_use]
+    pub fn own(self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        self.with(rules, true)
+    }
+
+    /// The same with `guard` under what is built in. Of its rows, too, the last that matches counts.
+    #[must_use]
+    pub fn guarded(self, guard: Vec<Rule>) -> Self {
+        Self { guard: Arc::new(guard), ..self }
+    }
+
+    fn with(mut self, rules: impl IntoIterator<Item = Rule>, own: bool) -> Self {
+        let rows = Arc::make_mut(&mut self.rows);
+        rows.extend(rules);
+        Arc::make_mut(&mut self.own).resize(rows.len(), own);
+        self
+    }
+
+    /// The rules in their order, without the guard.
+    pub fn rows(&self) -> &[Rule] {
+        &self.rows
+    }
+
+    /// The guard's rows, as [`Rules::guarded`] took them.
+    pub fn guard(&self) -> &[Rule] {
+        &self.guard
+    }
+
+    /// What holds for `value` under `permission`, and the row that says so; `None` where nothing does, which asks.
+    ///
+    /// `opaque`: the value is a program whose parts were not told apart, see [`decide_opaque`].
+    pub fn decide(&self, permission: &str, value: &str, opaque: bool) -> (Action, Option<&Rule>) {
+        let permission = self.key(permission);
+        let look = if opaque { decide_opaque } else { decide };
+        let (action, rule) = look(permission, value, &self.rows);
+        let own = rule
+            .and_then(|rule| self.rows.iter().position(|row| std::ptr::eq(row, rule)))
+            .is_some_and(|at| self.own[at]);
+        if action != Action::Allow || own {
+            return (action, rule);
+        }
+        match decide(permission, value, &self.guard) {
+            (Action::Ask | Action::Deny, Some(guard)) => (guard.action, Some(guard)),
+            (Action::Allow, _) | (Action::Ask | Action::Deny, None) => (action, rule),
+        }
+    }
+
+    /// Whether the guard names `value` in particular. What an "always" for more than it covers does not cover it.
+    pub fn is_touchy(&self, permission: &str, value: &str) -> bool {
+        let (action, rule) = decide(self.key(permission), value, &self.guard);
+        action != Action::Allow && rule.is_some_and(|rule| rule.pattern != "*")
+    }
+
+    /// Whether `permission` is closed altogether, so that a model need not see the tools that ask under it: the last
+    /// rule about it, whatever it is for, denies everything.
+    pub fn hides(&self, permission: &str) -> bool {
+        let permission = self.key(permission);
+        let last = self.rows.iter().rev().find(|rule| matches(&rule.permission, permission));
+        last.is_some_and(|rule| rule.pattern == "*" && rule.action == Action::Deny)
+    }
+
+    /// The narrow denials that may be meant for a part of a program under `permission`.
+    pub(crate) fn narrow_denial(&self, permission: &str) -> Option<&Rule> {
+        let permission = self.key(permission);
+        self.rows
+            .iter()
+            .find(|rule| rule.action == Action::Deny && rule.pattern != "*" && matches(&rule.permission, permission))
+    }
+
+    /// The permission whose rules hold for `permission`.
+    fn key<'a>(&self, permission: &'a str) -> &'a str {
+        let followed = FOLLOWS.iter().find(|(name, _)| *name == permission).map(|(_, followed)| *followed);
+        let named = || self.rows.iter().any(|rule| rule.permission == permission);
+        followed.filter(|_| !named()).unwrap_or(permission)
+    }
+}
+
+/// Rules of the user's own alone.
+impl From<Vec<Rule>> for Rules {
+    fn from(rules: Vec<Rule>) -> Self {
+        Self::default().own(rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Action::{Allow, Ask, Deny};
+
+    fn rows(rows: &[(&str, &str, Action)]) -> Vec<Rule> {
+        rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
+    }
+
+    /// Everything is allowed as built in, and the guard asks for commands and for `.git`.
+    fn guarded() -> Rules {
+        let guard = rows(&[("bash", "*", Ask), ("edit", "*.git/*", Ask), ("edit", "*.git/info/*", Allow)]);
+        Rules::default().builtin(rows(&[("*", "*", Allow)])).guarded(guard)
+    }
+
+    #[track_caller]
+    fn check(rules: &Rules, permission: &str, value: &str, want: Action) {
+        assert_eq!(rules.decide(permission, value, false).0, want, "{permission} {value}");
+    }
+
+    #[test]
+    fn the_guard_asks_where_only_a_built_in_rule_allows() {
+        let rules = guarded();
+        check(&rules, "bash", "ls", Ask);
+        check(&rules, "edit", ".git/config", Ask);
+        check(&rules, "edit", ".git/info/exclude", Allow);
+        check(&rules, "edit", "a.rs", Allow);
+        check(&rules.clone().builtin(rows(&[("bash", "*", Allow)])), "bash", "ls", Ask);
+        assert_eq!(rules.decide("bash", "ls", false).1, Some(&Rule::new("bash", "*", Ask)));
+    }
+
+    #[test]
+    fn a_rule_of_the_users_own_that_allows_is_not_guarded() {
+        check(&guarded().own(rows(&[("bash", "git *", Allow)])), "bash", "git status", Allow);
+        check(&guarded().own(rows(&[("bash", "git *", Allow)])), "bash", "rm x", Ask);
+        check(&guarded().own(rows(&[("*", "*", Allow)])), "edit", ".git/config", Allow);
+        // Whose rule decides counts, not whether there is one.
+        check(&guarded().own(rows(&[("bash", "*", Allow)])).builtin(rows(&[("*", "*", Allow)])), "bash", "ls", Ask);
+    }
+
+    #[test]
+    fn the_guard_opens_nothing() {
+        check(&guarded().builtin(rows(&[("*", "*", Deny)])), "bash", "ls", Deny);
+        check(&guarded().own(rows(&[("edit", "*", Deny)])), "edit", ".git/info/exclude", Deny);
+        check(&guarded().own(rows(&[("edit", "*", Ask)])), "edit", ".git/info/exclude", Ask);
+        check(&Rules::default().guarded(rows(&[("*", "*", Allow)])), "edit", "x", Ask);
+    }
+
+    #[test]
+    fn programs_are_guarded_too() {
+        assert_eq!(guarded().decide("bash", "a; b", true).0, Ask);
+        assert_eq!(guarded().own(rows(&[("bash", "*", Allow)])).decide("bash", "a; b", true).0, Allow);
+        assert_eq!(guarded().own(rows(&[("bash", "a*", Allow)])).decide("bash", "a; b", true).0, Ask);
+    }
+
+    #[test]
+    fn a_tool_that_is_denied_altogether_is_hidden() {
+        let row = |list: &[(&str, &str, Action)], name: &str, want: bool| {
+            assert_eq!(Rules::from(rows(list)).hides(name), want, "{name} under {list:?}");
+        };
+        row(&[("bash", "*", Deny), ("bash", "git *", Allow)], "bash", false);
+        row(&[("bash", "git *", Allow), ("bash", "*", Deny)], "bash", true);
+        row(&[("edit", "*", Deny)], "edit", true);
+        row(&[("edit", "*", Deny)], "read", false);
+        row(&[("web*", "*", Deny)], "webfetch", true);
+        row(&[("*", "*", Deny), ("read", "*", Allow)], "read", false);
+        row(&[], "read", false);
+    }
+
+    #[test]
+    fn restored_tools_follow_another_until_a_rule_names_them() {
+        for (name, followed) in FOLLOWS {
+            let rules = Rules::from(rows(&[("*", "*", Allow), (followed, "*", Deny)]));
+            assert!(rules.hides(name));
+            check(&rules, name, "x", Deny);
+            let rules = rules.own(rows(&[(name, "*", Allow)]));
+            assert!(!rules.hides(name));
+            check(&rules, name, "x", Allow);
+            check(&rules, followed, "x", Deny);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Who answers a prompt: which agent, on which model.
+
+use std::sync::Arc;
+
+use haft_llm::Request;
+use haft_protocol::SessionModel;
+
+use crate::command::{self, Command};
+use crate::error::SessionError;
+use crate::setup::Setup;
+use crate::{Agent, Model, Prompt};
+
+/// An agent on a model.
+#[derive(Clone)]
+pub(crate) struct Cast {
+    pub agent: Agent,
+    pub model: Model,
+    pub variant: Option<String>,
+}
+
+impl Cast {
+    /// Whether a turn that one of them began can be gone on with by the other.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let key = |cast: &Self| (cast.agent.name.clone(), cast.model.reference.clone(), cast.variant.clone());
+        key(self) == key(other)
+    }
+
+    /// `request` with what the agent says about how its model is to answer.
+    pub(crate) fn tuned(&self, mut request: Request) -> Request {
+        request.temperature = self.agent.temperature.or(request.temperature);
+        request.top_p = self.agent.top_p.or(request.top_p);
+        request.extra.extend(self.agent.options.clone());
+        request
+    }
+
+    /// The model as a session keeps it.
+    pub(crate) fn session_model(&self) -> SessionModel {
+        let reference = &self.model.reference;
+        SessionModel {
+            id: reference.model_id.clone(),
+            provider_id: reference.provider_id.clone(),
+            variant: self.variant.clone(),
+        }
+    }
+}
+
+/// Finds out who answers. Keeps the model that the person chose, which stays until they choose another.
+pub(crate) struct Casting {
+    setup: Arc<Setup>,
+    chosen: Model,
+    variant: Option<String>,
+}
+
+impl Casting {
+    pub(crate) fn new(setup: Arc<Setup>) -> Self {
+        Self { chosen: setup.model.clone(), variant: None, setup }
+    }
+
+    /// Who answers `prompt`, and the command that it calls.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such agent, command or model.
+    pub(crate) fn of(&mut self, prompt: &Prompt) -> Result<(Arc<Cast>, Option<Command>), SessionError> {
+        let command = self.command(prompt)?;
+        if let Some(name) = &prompt.model {
+            self.chosen = self.model(name, prompt.variant.as_deref())?;
+            self.variant.clone_from(&prompt.variant);
+        }
+        let asked = command.as_ref().and_then(|command| command.agent.as_deref()).or(prompt.agent.as_deref());
+        let agent = self.agent(asked)?;
+        let own = command
+            .as_ref()
+            .and_then(|command| command.model.as_deref().map(|name| (name, command.variant.as_deref())));
+        let own = own.or_else(|| if prompt.model.is_some() { None } else { of_agent(&agent) });
+        let (model, variant) = match own {
+            Some((name, variant)) => (self.model(name, variant)?, variant.map(str::to_owned)),
+            None => (self.chosen.clone(), self.variant.clone()),
+        };
+        Ok((Arc::new(Cast { agent, model, variant }), command))
+    }
+
+    /// Who answers where nobody says.
+    pub(crate) fn usual(&self) -> Arc<Cast> {
+        let (agent, model) = (self.setup.agents.default_agent().clone(), self.chosen.clone());
+        Arc::new(Cast { agent, model, variant: self.variant.clone() })
+    }
+
+    fn agent(&self, name: Option<&str>) -> Result<Agent, SessionError> {
+        let agents = &self.setup.agents;
+        let Some(name) = name else { return Ok(agents.default_agent().clone()) };
+        agents.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = agents.primaries().map(|agent| agent.name.as_str()).collect();
+            SessionError::NoAgent { name: name.to_owned(), known: known.join(", ") }
+        })
+    }
+
+    fn model(&self, name: &str, variant: Option<&str>) -> Result<Model, SessionError> {
+        let reference = &self.chosen.reference;
+        if variant.is_none() && name == format!("{}/{}", reference.provider_id, reference.model_id) {
+            return Ok(self.chosen.clone());
+        }
+        let no = |why: String| SessionError::NoModel { name: name.to_owned(), why };
+        let models = self.setup.options.models.as_ref();
+        models
+            .ok_or_else(|| no("this session knows no other model than its own".to_owned()))?
+            .find(name, variant)
+            .map_err(no)
+    }
+
+    /// The command that a prompt calls. One whose words begin with `/` and no command's name is no call.
+    fn command(&self, prompt: &Prompt) -> Result<Option<Command>, SessionError> {
+        let options = &self.setup.options;
+        let find = |name: &str| {
+            let own = options.commands.iter().rev().find(|command| command.name == name);
+            own.cloned().or_else(|| command::builtin().into_iter().find(|command| command.name == name))
+        };
+        let Some(name) = &prompt.command else {
+            return Ok(command::called(&prompt.text).filter(|_| !prompt.plain).and_then(|(name, _)| find(name)));
+        };
+        find(name).map(Some).ok_or_else(|| {
+            let mut known: Vec<String> = options.commands.iter().map(|command| command.name.clone()).collect();
+            known.extend(command::builtin().into_iter().map(|command| command.name));
+            known.sort();
+            known.dedup();
+            SessionError::NoCommand { name: name.clone(), known: known.join(", ") }
+        })
+    }
+}
+
+/// The model that an agent has of its own, and its options.
+fn of_agent(agent: &Agent) -> Option<(&str, Option<&str>)> {
+    agent.model.as_deref().map(|name| (name, agent.variant.as_deref()))
+}
+
+/// The agent called `name`, if it takes tasks.
+pub(crate) fn find_subagent(setup: &Setup, name: &str) -> Option<Agent> {
+    setup.agents.subagents().find(|agent| agent.name == name).cloned()
+}

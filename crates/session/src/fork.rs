@@ -1,0 +1,111 @@
+//! Copies a session, so that a conversation can go two ways.
+
+use std::collections::HashMap;
+
+use haft_protocol::{
+    Clock, Event, History, Message, MessageId, Part, PartKind, Session, SessionId, SessionTime, Tokens, ToolState,
+};
+use haft_store::Journal;
+
+use crate::error::SessionError;
+use crate::session::new_id;
+use crate::slug::slug;
+
+/// Events that are stored in one go.
+const AT_ONCE: usize = 512;
+
+/// See [`Session::fork`](crate::Session::fork).
+pub(crate) async fn fork(
+    journal: &Journal,
+    clock: &Clock,
+    id: &SessionId,
+    before: Option<&MessageId>,
+) -> Result<SessionId, SessionError> {
+    let from = journal.session(id).await?.ok_or_else(|| SessionError::Unknown(id.clone()))?;
+    let history = journal.history(id).await?;
+    let taken = match before {
+        None => history.messages().len(),
+        Some(before) => {
+            let at = history.messages().iter().position(|turned| turned.info.id() == before);
+            at.ok_or_else(|| SessionError::NoMessage { session: id.clone(), message: before.clone() })?
+        }
+    };
+    let copy = new_id(journal, clock).await?;
+    let now = clock.now_ms();
+    let record = Session {
+        id: copy.clone(),
+        slug: slug(&copy),
+        parent_id: None,
+        title: title(&from.title),
+        cost: 0.0,
+        tokens: Tokens::default(),
+        time: SessionTime { created: now, updated: now, archived: None },
+        ..from
+    };
+    let mut events = vec![Event::SessionCreated { session_id: copy.clone(), info: Box::new(record) }];
+    events.extend(copied(&history, taken, &copy, clock));
+    while !events.is_empty() {
+        let rest = events.split_off(events.len().min(AT_ONCE));
+        journal.record_all(std::mem::replace(&mut events, rest)).await?;
+    }
+    Ok(copy)
+}
+
+/// The events that write the first `taken` messages of `history` into the session `copy`, with new ids.
+fn copied(history: &History, taken: usize, copy: &SessionId, clock: &Clock) -> Vec<Event> {
+    let mut ids: HashMap<&MessageId, MessageId> = HashMap::new();
+    let mut events = Vec::new();
+    for turned in &history.messages()[..taken] {
+        let id: MessageId = clock.mint();
+        ids.insert(turned.info.id(), id.clone());
+        let mut info = turned.info.clone();
+        match &mut info {
+            Message::User(user) => (user.id, user.session_id) = (id.clone(), copy.clone()),
+            Message::Assistant(answer) => {
+                (answer.id, answer.session_id) = (id.clone(), copy.clone());
+                if let Some(parent) = ids.get(&answer.parent_id) {
+                    answer.parent_id = parent.clone();
+                }
+            }
+        }
+        events.push(Event::MessageUpdated { session_id: copy.clone(), info: Box::new(info) });
+        for part in &turned.parts {
+            let part = Box::new(moved(part, copy, &id, clock));
+            events.push(Event::PartUpdated { session_id: copy.clone(), part, time: clock.now_ms() });
+        }
+    }
+    events
+}
+
+/// A part as a part of another message, with the files that hang on it.
+fn moved(part: &Part, session: &SessionId, message: &MessageId, clock: &Clock) -> Part {
+    let mut kind = part.kind.clone();
+    if let PartKind::Tool { state: ToolState::Completed { attachments, .. }, .. } = &mut kind {
+        attachments.iter_mut().for_each(|file| *file = moved(file, session, message, clock));
+    }
+    Part { id: clock.mint(), session_id: session.clone(), message_id: message.clone(), kind }
+}
+
+/// `Mend it` becomes `Mend it (fork #1)`, and that `Mend it (fork #2)`.
+fn title(title: &str) -> String {
+    let numbered = title.strip_suffix(')').and_then(|head| head.rsplit_once(" (fork #"));
+    match numbered.and_then(|(head, number)| Some((head, number.parse::<u32>().ok()?))) {
+        Some((head, number)) => format!("{head} (fork #{})", number.saturating_add(1)),
+        None => format!("{title} (fork #1)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_numbered() {
+        let row = |from: &str, want: &str| assert_eq!(title(from), want);
+        row("Mend it", "Mend it (fork #1)");
+        row("Mend it (fork #1)", "Mend it (fork #2)");
+        row("Mend it (fork #9)", "Mend it (fork #10)");
+        row("Mend (fork #x)", "Mend (fork #x) (fork #1)");
+        row("", " (fork #1)");
+    }
+}

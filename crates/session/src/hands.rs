@@ -1,0 +1,8 @@
+//! The tools that a person uses with their own hands, without a model: the one place where the session names any.
+
+/// Shows what a prompt names.
+pub(crate) const READ: &str = "read";
+/// Runs what a person or a template wants run.
+pub(crate) const SHELL: &str = "bash";
+/// Hands work to a sub-agent.
+pub(crate) const TASK: &str = "task";

@@ -1,0 +1,450 @@
+//! How to work here, as the project and its user wrote it down: which files say so, and what they say.
+//!
+//! They are read when a turn begins, and again only where one changed, so the system prompt stays the same bytes.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use haft_permission::{Access, Asker, Effect, Gate, Grant};
+use haft_project::{Files, Located, Opened, Place, Target};
+use haft_tool::Marks;
+
+/// Names of instruction files, best first. All files of the first name that is found are taken, and none of the
+/// others.
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
+/// Most files that are told.
+const MAX_FILES: usize = 32;
+/// Most bytes of one file; what is behind them is left out, and said to be.
+const MAX_BYTES: usize = 48 * 1024;
+/// Most bytes of all files together.
+const MAX_ALL: usize = 192 * 1024;
+/// Most names that are looked at for the patterns of one session.
+const MAX_LOOKED: usize = 10_000;
+
+/// Where instructions are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstructionFiles {
+    /// The user's own files, absolute, best first. The first one that is there is told.
+    pub global: Vec<PathBuf>,
+    /// Further files that settings name.
+    pub named: Vec<Named>,
+    /// Whether those of the project itself are left out.
+    pub without_project: bool,
+    /// The user's home, which `~` means.
+    pub home: Option<PathBuf>,
+}
+
+/// Files that a setting names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// A path or a pattern (`*`, `?`, `**`, `{a,b}`): absolute, below `~/`, or looked for in the working folder and
+    /// those above it up to the top of the work tree. An address is not fetched: nobody is contacted unasked.
+    pub pattern: String,
+    /// Whether the user wrote it. A project's own settings open nothing outside the project.
+    pub by_user: bool,
+}
+
+/// The instructions as they were last read.
+#[derive(Debug, Default)]
+pub(crate) struct Instructions {
+    read: BTreeMap<PathBuf, Read>,
+    /// In the order they are told.
+    told: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+struct Read {
+    stamp: Stamp,
+    /// `None`: it cannot be read, which was said once.
+    text: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: i128,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Self {
+        let modified = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
+        Self { size: meta.len(), modified, inode: meta.ino() }
+    }
+}
+
+/// A file that may be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Candidate {
+    path: PathBuf,
+    stamp: Stamp,
+    /// Whether it may lie outside the project.
+    outside: bool,
+}
+
+impl Instructions {
+    /// Looks which files there are now and reads those that changed. Returns whether anything did.
+    pub(crate) async fn refresh(
+        &mut self,
+        wanted: &InstructionFiles,
+        place: &Place,
+        gate: &Gate,
+        asker: &Asker,
+    ) -> bool {
+        let (looked, here) = (wanted.clone(), place.clone());
+        let found = tokio::task::spawn_blocking(move || find(&looked, &here));
+        // A crash while looking is as good as finding nothing new.
+        let Ok(found) = found.await else { return false };
+        let files = Files::new(place.directory.clone(), place.worktree.clone());
+        let mut read = BTreeMap::new();
+        let mut told = Vec::new();
+        let mut changed = false;
+        let mut room = MAX_ALL;
+        for candidate in found {
+            let Candidate { path, stamp, .. } = &candidate;
+            let known = self.read.get(path).filter(|known| known.stamp == *stamp).cloned();
+            let now = match known {
+                Some(known) => known,
+                None => {
+                    changed = true;
+                    let text = text(&files, gate, asker, &candidate).await;
+                    if let Err(why) = &text {
+                        tracing::warn!(path = %path.display(), why, "an instruction file is left out");
+                    }
+                    Read { stamp: *stamp, text: text.ok() }
+                }
+            };
+            let size = now.text.as_ref().map_or(0, String::len);
+            if size > room {
+                tracing::warn!(path = %path.display(), "an instruction file is left out: there are too many");
+                continue;
+            }
+            room -= size;
+            told.push(path.clone());
+            read.insert(path.clone(), now);
+        }
+        changed |= told != self.told;
+        (self.read, self.told) = (read, told);
+        changed
+    }
+
+    /// The words for the system prompt; empty when there are none. The files they are from count as told.
+    pub(crate) fn text(&self, marks: &Marks) -> String {
+        let mut all = String::new();
+        for path in &self.told {
+            let Some(text) = self.read.get(path).and_then(|read| read.text.as_deref()) else { continue };
+            marks.tell(path);
+            all.push_str(&format!("\n\nInstructions from: {}\n{}", path.display(), text.trim()));
+        }
+        all
+    }
+}
+
+/// The files there are, in the order they are told, each once.
+fn find(wanted: &InstructionFiles, place: &Place) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let mut add = |path: PathBuf, outside: bool| -> bool {
+        let Some(candidate) = candidate(path, outside) else { return false };
+        if found.len() < MAX_FILES && found.iter().all(|known: &Candidate| known.path != candidate.path) {
+            found.push(candidate);
+        }
+        true
+    };
+    for path in &wanted.global {
+        if add(path.clone(), true) {
+            break;
+        }
+    }
+    let folders = folders(place);
+    if !wanted.without_project {
+        for name in NAMES {
+            let mut any = false;
+            for folder in &folders {
+                any |= add(folder.join(name), false);
+            }
+            if any {
+                break;
+            }
+        }
+    }
+    let mut looked = 0;
+    for Named { pattern, by_user } in &wanted.named {
+        if pattern.starts_with("http://") || pattern.starts_with("https://") {
+            tracing::warn!(pattern, "instructions from an address are not fetched yet");
+            continue;
+        }
+        for path in named(pattern, &folders, wanted.home.as_deref(), &mut looked) {
+            add(path, *by_user);
+        }
+    }
+    found
+}
+
+/// The working folder, then those above it up to the top of the work tree.
+fn folders(place: &Place) -> Vec<PathBuf> {
+    let top = place.worktree.as_deref().unwrap_or(&place.directory);
+    let inside = |folder: &&Path| folder.starts_with(top);
+    place.directory.ancestors().take_while(inside).map(Path::to_path_buf).collect()
+}
+
+fn candidate(path: PathBuf, outside: bool) -> Option<Candidate> {
+    let meta = std::fs::metadata(&path).ok().filter(Metadata::is_file)?;
+    Some(Candidate { stamp: Stamp::of(&meta), path, outside })
+}
+
+/// The paths that a setting means, sorted within each folder.
+fn named(pattern: &str, folders: &[PathBuf], home: Option<&Path>, looked: &mut usize) -> Vec<PathBuf> {
+    let (bases, relative): (Vec<PathBuf>, &str) = if let Some(below) = pattern.strip_prefix("~/") {
+        (home.map(Path::to_path_buf).into_iter().collect(), below)
+    } else if let Some(below) = pattern.strip_prefix('/') {
+        (vec![PathBuf::from("/")], below)
+    } else {
+        (folders.to_vec(), pattern)
+    };
+    let parts: Vec<&str> = relative.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let mut found = Vec::new();
+    for base in bases {
+        walk(base, &parts, looked, &mut found);
+    }
+    found
+}
+
+/// Follows the parts of a pattern, through no links to folders where it stands for many.
+fn walk(at: PathBuf, parts: &[&str], looked: &mut usize, found: &mut Vec<PathBuf>) {
+    let Some((part, rest)) = parts.split_first() else {
+        return found.push(at);
+    };
+    if !part.contains(['*', '?', '[', '{']) {
+        return walk(at.join(part), rest, looked, found);
+    }
+    let deep = *part == "**";
+    if deep {
+        walk(at.clone(), rest, looked, found);
+    }
+    let Ok(entries) = std::fs::read_dir(&at) else { return };
+    let mut entries: Vec<(PathBuf, bool)> = entries
+        .take(MAX_LOOKED.saturating_sub(*looked))
+        .filter_map(Result::ok)
+        .map(|entry| (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir())))
+        .collect();
+    *looked += entries.len();
+    entries.sort();
+    let matcher = matcher(part);
+    for (path, folder) in entries {
+        let name = path.file_name().unwrap_or_default();
+        if deep {
+            // What is not the project's own text is not looked through.
+            if folder && !matches!(name.to_str(), Some(".git" | "node_modules" | "target")) {
+                walk(path, parts, looked, found);
+            }
+        } else if matcher.as_ref().is_some_and(|matcher| matcher.is_match(Path::new(name)))
+            && (folder || rest.is_empty())
+        {
+            walk(path, rest, looked, found);
+        }
+    }
+}
+
+fn matcher(part: &str) -> Option<GlobMatcher> {
+    let glob = GlobBuilder::new(part).literal_separator(true).build();
+    glob.inspect_err(|error| tracing::warn!(%error, "a pattern of `instructions` is none"))
+        .ok()
+        .map(|glob| glob.compile_matcher())
+}
+
+/// Reads a file, through the same door as everybody else.
+async fn text(files: &Files, gate: &Gate, asker: &Asker, candidate: &Candidate) -> Result<String, String> {
+    let name = candidate.path.display().to_string();
+    let target = match files.locate(&name).map_err(|error| error.to_string())? {
+        Located::Inside(target) => target,
+        Located::Outside(_) if !candidate.outside => {
+            return Err("it leads out of the project, which only the user's own settings may".to_owned());
+        }
+        Located::Outside(outside) => {
+            let enter = Effect::Enter(outside.home().to_owned());
+            let grant = leave(gate, asker, "external_directory", &name, enter).await?;
+            outside.enter(&grant).map_err(|error| error.to_string())?
+        }
+    };
+    let grant = leave(gate, asker, "read", &name, Effect::Read(target.path().to_owned())).await?;
+    beginning(files, &grant, &target).await
+}
+
+/// Leave under a rule that is built in: that these files are told is what they are for.
+async fn leave(gate: &Gate, asker: &Asker, permission: &str, name: &str, effect: Effect) -> Result<Grant, String> {
+    let access = Access::new(permission, name).with(effect);
+    gate.ask(asker, &crate::calls::everything(), access).await.map_err(|denied| denied.to_string())
+}
+
+async fn beginning(files: &Files, grant: &Grant, target: &Target) -> Result<String, String> {
+    let told = |error: haft_project::FilesError| haft_tool::with_causes(&error);
+    let Opened::File(mut reading) = files.open(grant, target).await.map_err(told)? else {
+        return Err("it is a folder".to_owned());
+    };
+    let mut bytes = Vec::new();
+    while bytes.len() <= MAX_BYTES
+        && let Some(piece) = reading.next().await.map_err(told)?
+    {
+        bytes.extend_from_slice(&piece);
+    }
+    let whole = bytes.len() <= MAX_BYTES;
+    bytes.truncate(MAX_BYTES);
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if text.contains('\0') {
+        return Err("it is no text".to_owned());
+    }
+    let text = text.trim_end_matches('\u{fffd}');
+    Ok(if whole { text.to_owned() } else { format!("{text}\n(cut here; read the file for the rest)") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_permission::Answerer;
+    use haft_protocol::Clock;
+    use std::fs;
+
+    struct Ground {
+        folder: tempfile::TempDir,
+        place: Place,
+    }
+
+    impl Ground {
+        fn with(files: &[(&str, &str)]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let base = folder.path().canonicalize().unwrap();
+            fs::create_dir_all(base.join("top/sub/deep")).unwrap();
+            for (name, text) in files {
+                let path = base.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let place =
+                Place { directory: base.join("top/sub"), worktree: Some(base.join("top")), project_id: "p".to_owned() };
+            Self { folder, place }
+        }
+
+        fn base(&self) -> PathBuf {
+            self.folder.path().canonicalize().unwrap()
+        }
+
+        async fn told(&self, instructions: &mut Instructions, wanted: &InstructionFiles) -> (String, bool) {
+            let clock = Clock::scripted(1);
+            let gate = Gate::new(clock.clone(), Answerer::Nobody, |_| {});
+            let asker = Asker { session: clock.mint(), call: None };
+            let changed = instructions.refresh(wanted, &self.place, &gate, &asker).await;
+            let text = instructions.text(&Marks::default());
+            (text.replace(&self.base().display().to_string(), "BASE"), changed)
+        }
+
+        async fn check(&self, wanted: &InstructionFiles, want: &[(&str, &str)]) {
+            let rows = want.iter().map(|(path, text)| format!("\n\nInstructions from: BASE/{path}\n{text}"));
+            let (text, _) = self.told(&mut Instructions::default(), wanted).await;
+            assert_eq!(text, rows.collect::<String>());
+        }
+    }
+
+    fn named_by(by_user: bool, patterns: &[&str]) -> InstructionFiles {
+        let named = patterns.iter().map(|pattern| Named { pattern: (*pattern).to_owned(), by_user });
+        InstructionFiles { named: named.collect(), without_project: true, ..InstructionFiles::default() }
+    }
+
+    #[tokio::test]
+    async fn the_first_name_that_is_found_wins_and_all_files_of_it_are_told() {
+        let ground = Ground::with(&[
+            ("AGENTS.md", "outside"),
+            ("top/AGENTS.md", "top"),
+            ("top/sub/AGENTS.md", " sub\n"),
+            ("top/sub/CLAUDE.md", "no"),
+            ("top/sub/deep/AGENTS.md", "deeper"),
+        ]);
+        let wanted = InstructionFiles::default();
+        ground.check(&wanted, &[("top/sub/AGENTS.md", "sub"), ("top/AGENTS.md", "top")]).await;
+        ground.check(&InstructionFiles { without_project: true, ..wanted }, &[]).await;
+        let ground = Ground::with(&[("top/CONTEXT.md", "old"), ("top/sub/CLAUDE.md", "claude")]);
+        ground.check(&InstructionFiles::default(), &[("top/sub/CLAUDE.md", "claude")]).await;
+    }
+
+    #[tokio::test]
+    async fn of_the_users_own_files_the_first_is_told() {
+        let ground = Ground::with(&[("home/AGENTS.md", "mine"), ("home/CLAUDE.md", "no"), ("top/AGENTS.md", "top")]);
+        let global = ["none.md", "home/AGENTS.md", "home/CLAUDE.md"].map(|name| ground.base().join(name)).to_vec();
+        let wanted = InstructionFiles { global, ..InstructionFiles::default() };
+        ground.check(&wanted, &[("home/AGENTS.md", "mine"), ("top/AGENTS.md", "top")]).await;
+    }
+
+    #[tokio::test]
+    async fn settings_name_files_by_path_and_by_pattern() {
+        let ground = Ground::with(&[
+            ("top/docs/a.md", "a"),
+            ("top/docs/b.txt", "no"),
+            ("top/docs/c.md", "c"),
+            ("top/docs/more/d.md", "d"),
+            ("top/sub/docs/e.md", "e"),
+            ("top/.git/docs/f.md", "no"),
+        ]);
+        let rows =
+            |names: &[&'static str]| names.iter().map(|name| (*name, &name[name.len() - 4..][..1])).collect::<Vec<_>>();
+        let check = async |pattern: &str, names: &[&'static str]| {
+            ground.check(&named_by(false, &[pattern]), &rows(names)).await;
+        };
+        check("docs/a.md", &["top/docs/a.md"]).await;
+        check("docs/*.md", &["top/sub/docs/e.md", "top/docs/a.md", "top/docs/c.md"]).await;
+        check("docs/**/*.md", &["top/sub/docs/e.md", "top/docs/a.md", "top/docs/c.md", "top/docs/more/d.md"]).await;
+        check("doc?/{a,c}.md", &["top/docs/a.md", "top/docs/c.md"]).await;
+        check("none/*.md", &[]).await;
+        check("docs/[", &[]).await;
+        check("https://example.org/rules.md", &[]).await;
+    }
+
+    #[tokio::test]
+    async fn a_project_opens_nothing_outside_itself() {
+        let ground = Ground::with(&[("secret.md", "key"), ("home/rules.md", "mine")]);
+        std::os::unix::fs::symlink(ground.base().join("secret.md"), ground.base().join("top/AGENTS.md")).unwrap();
+        ground.check(&InstructionFiles::default(), &[]).await;
+        let absolute = ground.base().join("secret.md").display().to_string();
+        for pattern in [absolute.as_str(), "../../secret.md", "~/rules.md"] {
+            let home = Some(ground.base().join("home"));
+            ground.check(&InstructionFiles { home: home.clone(), ..named_by(false, &[pattern]) }, &[]).await;
+        }
+        let wanted = InstructionFiles { home: Some(ground.base().join("home")), ..named_by(true, &["~/rules.md"]) };
+        ground.check(&wanted, &[("home/rules.md", "mine")]).await;
+    }
+
+    #[tokio::test]
+    async fn a_file_is_read_again_when_it_changed_and_only_then() {
+        let ground = Ground::with(&[("top/AGENTS.md", "one")]);
+        let (mut instructions, wanted) = (Instructions::default(), InstructionFiles::default());
+        assert!(ground.told(&mut instructions, &wanted).await.1);
+        assert!(!ground.told(&mut instructions, &wanted).await.1);
+        fs::write(ground.base().join("top/AGENTS.md"), "another").unwrap();
+        let (text, changed) = ground.told(&mut instructions, &wanted).await;
+        assert!(changed && text.ends_with("another"), "{text}");
+        fs::remove_file(ground.base().join("top/AGENTS.md")).unwrap();
+        assert_eq!(ground.told(&mut instructions, &wanted).await, (String::new(), true));
+    }
+
+    #[tokio::test]
+    async fn there_are_bounds() {
+        let ground = Ground::with(&[("top/AGENTS.md", &"é".repeat(MAX_BYTES))]);
+        let (text, _) = ground.told(&mut Instructions::default(), &InstructionFiles::default()).await;
+        assert!(text.len() < MAX_BYTES + 200 && text.ends_with("for the rest)"), "{}", text.len());
+        let many: Vec<(String, String)> =
+            (0..MAX_FILES + 5).map(|n| (format!("top/docs/{n:02}.md"), "x".repeat(MAX_BYTES / 6))).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let ground = Ground::with(&many);
+        let (text, _) = ground.told(&mut Instructions::default(), &named_by(false, &["docs/*.md"])).await;
+        assert!(text.len() < MAX_ALL + 10_000, "{}", text.len());
+        assert!(text.matches("Instructions from").count() <= MAX_FILES);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_text_is_left_out() {
+        let ground = Ground::with(&[("top/AGENTS.md", "a\0b")]);
+        ground.check(&InstructionFiles::default(), &[]).await;
+    }
+}

@@ -1,0 +1,252 @@
+//! Takes a prompt in: runs the command lines of its template, and shows what its words name.
+//!
+//! Nothing here changes the session, so prompts are taken in while a turn runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::future::join_all;
+use haft_protocol::{MessageId, PartKind};
+use haft_tool::{Output, ToolError};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::Prompt;
+use crate::calls::{Calls, Prepared, Report};
+use crate::cast::{Cast, find_subagent};
+use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, expand};
+use crate::error::SessionError;
+use crate::hands::{READ, SHELL, TASK};
+use crate::mention::{Lines, Mention, lines, mentions};
+use crate::prompt::{bad, title};
+use crate::setup::Setup;
+
+/// Most bytes of text that the files of one prompt may add to it.
+const MAX_SHOWN: usize = 512 * 1024;
+
+/// A prompt that can be stored.
+pub(crate) struct Taken {
+    pub id: MessageId,
+    pub cast: Arc<Cast>,
+    /// A title for a session that begins with it.
+    pub title: String,
+    pub parts: Vec<PartKind>,
+}
+
+/// What prompts are taken in with.
+#[derive(Clone)]
+pub(crate) struct Intake {
+    pub setup: Arc<Setup>,
+    /// How the agent that is asked may call tools.
+    pub calls: Calls,
+}
+
+/// Whose leave holds for what a prompt names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leave {
+    /// The person wrote it: naming it is the leave.
+    Given,
+    /// It stands in a command's template: the gate is asked.
+    Asked,
+}
+
+impl Intake {
+    /// Takes `prompt` in for `cast`. Dropping the future stops what it runs.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be shown, or the user refused what a command needs.
+    pub(crate) async fn take(
+        self,
+        prompt: Prompt,
+        cast: Arc<Cast>,
+        command: Option<Command>,
+    ) -> Result<Taken, SessionError> {
+        let id: MessageId = self.setup.clock.mint();
+        let title = match &prompt.command {
+            Some(name) => title(format!("/{name} {}", prompt.text).trim()),
+            None => title(&prompt.text),
+        };
+        let (text, named) = match &command {
+            Some(command) => self.expanded(&id, &prompt, command).await?,
+            None if prompt.plain => (prompt.text.clone(), Vec::new()),
+            None => (prompt.text.clone(), given(&prompt.text)),
+        };
+        let mut shown = Shown::default();
+        for path in &prompt.files {
+            let name = path.display().to_string();
+            let (output, input) = self.read(&id, path, None, Leave::Given).await;
+            let output = output.map_err(|error| bad(path, &error.to_string()))?;
+            shown.add(&name, path, None, &input, output);
+        }
+        for (mention, leave) in named {
+            self.show(&id, &mention, leave, &mut shown).await?;
+        }
+        let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
+        let parts = std::iter::once(words).chain(shown.parts).collect();
+        Ok(Taken { id, cast, title, parts })
+    }
+
+    /// The words of a command, and what they name. What its command lines write is only text.
+    async fn expanded(
+        &self,
+        id: &MessageId,
+        prompt: &Prompt,
+        command: &Command,
+    ) -> Result<(String, Vec<(Mention, Leave)>), SessionError> {
+        let arguments = match &prompt.command {
+            Some(_) => prompt.text.as_str(),
+            None => called(&prompt.text).map_or("", |(_, arguments)| arguments),
+        };
+        let pieces = expand(&command.template, arguments);
+        let written: String = pieces
+            .iter()
+            .filter_map(|piece| if let Piece::Text(text) = piece { Some(text.as_str()) } else { None })
+            .collect();
+        let count = pieces.iter().filter(|piece| matches!(piece, Piece::Shell(_))).count();
+        if written.len() > MAX_EXPANDED || count > MAX_SHELL {
+            let why = format!("the command /{} is larger than a prompt may be", command.name);
+            return Err(SessionError::Refused(why));
+        }
+        let texts = join_all(pieces.into_iter().map(async |piece| match piece {
+            Piece::Text(text) => Ok(text),
+            Piece::Shell(line) => self.shell(id, &line).await,
+        }));
+        let text = texts.await.into_iter().collect::<Result<String, SessionError>>()?;
+        let by_person: Vec<Mention> = if prompt.plain { Vec::new() } else { mentions(arguments) };
+        let leave = |mention: Mention| {
+            let leave = if by_person.contains(&mention) { Leave::Given } else { Leave::Asked };
+            (mention, leave)
+        };
+        Ok((text.trim().to_owned(), mentions(&written).into_iter().map(leave).collect()))
+    }
+
+    /// What a command line of a template writes, or why it was not run.
+    async fn shell(&self, id: &MessageId, line: &str) -> Result<String, SessionError> {
+        match self.call(&self.calls, id, SHELL, json!({ "command": line })).await {
+            Ok(output) => Ok(output.text),
+            Err(ToolError::Denied(denied)) if !denied.may_go_on() => Err(SessionError::Refused(denied.to_string())),
+            Err(error) => Ok(format!("(`{line}` was not run: {error})")),
+        }
+    }
+
+    /// Shows what a mention names: a file, a folder, an agent. Anything else is only a word.
+    async fn show(
+        &self,
+        id: &MessageId,
+        mention: &Mention,
+        leave: Leave,
+        shown: &mut Shown,
+    ) -> Result<(), SessionError> {
+        let (setup, looked) = (Arc::clone(&self.setup), mention.clone());
+        let found = tokio::task::spawn_blocking(move || find(&setup, &looked)).await.unwrap_or_default();
+        if let Some((path, range)) = found {
+            let (output, input) = self.read(id, &path, range, leave).await;
+            match output {
+                Ok(output) => shown.add(&mention.name, &path, range, &input, output),
+                Err(ToolError::Denied(denied)) if !denied.may_go_on() => {
+                    return Err(SessionError::Refused(denied.to_string()));
+                }
+                Err(error) => shown.say(format!("@{} could not be read: {error}", mention.name)),
+            }
+            return Ok(());
+        }
+        let agent = [&mention.name, &mention.trimmed].into_iter().find_map(|name| find_subagent(&self.setup, name));
+        if let Some(agent) = agent {
+            // Without a tool for it there is nothing to tell the model to do.
+            if self.calls.registry.find(TASK).is_ok() {
+                shown.say(format!(
+                    "The user wants the agent {} for this: call {TASK} with it, and tell it everything from this message that it needs.",
+                    agent.name
+                ));
+            }
+            shown.parts.push(PartKind::Agent { name: agent.name });
+        }
+        Ok(())
+    }
+
+    /// Reads a file or a folder through the tool's own door. Also returns the arguments.
+    async fn read(
+        &self,
+        id: &MessageId,
+        path: &Path,
+        range: Option<Lines>,
+        leave: Leave,
+    ) -> (Result<Output, ToolError>, Value) {
+        let mut input = json!({ "filePath": path.display().to_string() });
+        if let Some(Lines { first, last }) = range {
+            input["offset"] = first.into();
+            input["limit"] = (last - first + 1).into();
+        }
+        let by_hand = self.calls.by_hand(&self.setup.registry);
+        let calls = match leave {
+            Leave::Given => &by_hand,
+            Leave::Asked => &self.calls,
+        };
+        (self.call(calls, id, READ, input.clone()).await, input)
+    }
+
+    async fn call(&self, calls: &Calls, id: &MessageId, tool: &str, input: Value) -> Result<Output, ToolError> {
+        let prepared = Prepared { name: tool.to_owned(), input };
+        // Nobody watches the work in progress here, and what stops it is that the future is dropped.
+        let report = Report { slot: 0, to: mpsc::channel(1).0 };
+        calls.call(id, &format!("{id}_{tool}"), &prepared, CancellationToken::new(), report).await
+    }
+}
+
+/// The mentions of a text that a person wrote.
+fn given(text: &str) -> Vec<(Mention, Leave)> {
+    mentions(text).into_iter().map(|mention| (mention, Leave::Given)).collect()
+}
+
+/// The file or folder that a mention names: below the home, the working folder or the top of the work tree.
+fn find(setup: &Setup, mention: &Mention) -> Option<(PathBuf, Option<Lines>)> {
+    [&mention.name, &mention.trimmed].into_iter().find_map(|name| {
+        // A name that has a `#` of its own goes before one with lines.
+        [(name.as_str(), None), lines(name)].into_iter().find_map(|(name, range)| {
+            let places = [Some(setup.place.directory.as_path()), setup.place.worktree.as_deref()];
+            let paths: Vec<PathBuf> = match name.strip_prefix("~/") {
+                Some(below) => setup.options.home.iter().map(|home| home.join(below)).collect(),
+                None => places.into_iter().flatten().map(|base| base.join(name)).collect(),
+            };
+            paths.into_iter().filter(|_| !name.is_empty()).find(|path| path.exists()).map(|path| (path, range))
+        })
+    })
+}
+
+/// The parts that show what a prompt names.
+#[derive(Default)]
+struct Shown {
+    parts: Vec<PartKind>,
+    /// Bytes of text so far.
+    bytes: usize,
+}
+
+impl Shown {
+    fn say(&mut self, text: String) {
+        self.bytes += text.len();
+        self.parts.push(PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None });
+    }
+
+    /// Shows what reading `path` gave: in words for the model, and as a file for people.
+    fn add(&mut self, name: &str, path: &Path, range: Option<Lines>, input: &Value, output: Output) {
+        if self.bytes + output.text.len() > MAX_SHOWN {
+            return self.say(format!("{name} is not shown: there is too much already. Read it with {input}."));
+        }
+        self.say(format!("The user shows {name}. Reading it with {input} gave:\n{}", output.text));
+        if !output.attachments.is_empty() {
+            let files = output.attachments.into_iter();
+            self.parts.extend(files.map(|file| PartKind::File {
+                mime: file.mime,
+                filename: file.filename,
+                url: file.url,
+            }));
+            return;
+        }
+        let mime = if path.is_dir() { "application/x-directory" } else { "text/plain" };
+        let lines = range.map(|Lines { first, last }| format!("?start={first}&end={last}"));
+        let url = format!("file://{}{}", path.display(), lines.unwrap_or_default());
+        self.parts.push(PartKind::File { mime: mime.to_owned(), filename: Some(name.to_owned()), url });
+    }
+}

@@ -1,0 +1,72 @@
+//! What a turn is run as: the agent, its rights and tools, and what it is told first.
+
+use std::sync::Arc;
+
+use haft_protocol::Session;
+use haft_tool::{Marks, Spec};
+
+use crate::agent;
+use crate::calls::Calls;
+use crate::cast::Cast;
+use crate::policy;
+use crate::setup::Setup;
+use crate::system;
+use crate::todos::Todos;
+
+/// Who answers, with everything they work with.
+pub(crate) struct Role {
+    pub cast: Arc<Cast>,
+    pub calls: Calls,
+    pub tools: Vec<Spec>,
+    pub system: String,
+}
+
+/// What every role of a session shares.
+#[derive(Clone)]
+pub(crate) struct Memory {
+    pub marks: Marks,
+    pub todos: Todos,
+    /// When the session was opened, in Unix milliseconds: its today, for as long as it is open.
+    pub opened: u64,
+}
+
+impl Role {
+    /// The role of `cast` in a session, told `instructions`.
+    pub(crate) fn new(setup: &Setup, cast: Arc<Cast>, record: &Session, memory: &Memory, instructions: &str) -> Self {
+        let calls = calls(setup, &cast, record, memory);
+        let tools = calls.registry.specs();
+        let mut role = Self { cast, calls, tools, system: String::new() };
+        role.tell(setup, memory, instructions);
+        role
+    }
+
+    /// Writes the system prompt anew.
+    pub(crate) fn tell(&mut self, setup: &Setup, memory: &Memory, instructions: &str) {
+        let Cast { agent, model, .. } = &*self.cast;
+        self.system = system::prompt(agent.voice(), &setup.place, &model.reference, memory.opened, instructions);
+    }
+}
+
+/// How the agent of `cast` may call tools.
+pub(crate) fn calls(setup: &Setup, cast: &Cast, record: &Session, memory: &Memory) -> Calls {
+    let own = policy::session_rules(record.permission.as_deref().unwrap_or_default());
+    let rules = cast.agent.rules.clone().own(setup.rules.iter().cloned()).own(own);
+    // What a rule closes altogether is neither offered nor run when it is called all the same.
+    let registry = setup.registry.offered(&cast.model.api_id, |permission| !rules.hides(permission));
+    Calls {
+        registry,
+        gate: setup.gate.clone(),
+        questions: setup.questions.clone(),
+        marks: memory.marks.clone(),
+        todos: memory.todos.clone(),
+        rules,
+        clock: setup.clock.clone(),
+        outputs: setup.outputs.clone(),
+        session: record.id.clone(),
+    }
+}
+
+/// What is added to a prompt for the agent called `agent` where the one called `before` answered last.
+pub(crate) fn remind(setup: &Setup, agent: &str, before: Option<&str>) -> Option<&'static str> {
+    agent::reminder(setup.agents.get(agent)?, before)
+}

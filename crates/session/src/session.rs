@@ -1,0 +1,185 @@
+//! The handle to a session: what anybody may ask of one.
+
+use haft_llm::Request;
+use haft_protocol::{Event, MessageId, Session as Record, SessionId, SessionTime, Tokens};
+use tokio::sync::{mpsc, oneshot};
+use tracing::Instrument;
+
+use crate::cast::Casting;
+use crate::driver::{Driver, Inbox};
+use crate::error::SessionError;
+use crate::prompt::Prompt;
+use crate::setup::{NewSession, Setup};
+use crate::slug::slug;
+use crate::turn::TurnEnd;
+use crate::{fork, preview};
+
+/// Requests that may wait for the session's task.
+const MAX_INBOX: usize = 32;
+
+/// A handle to a session. Cheap to clone; the session ends, and a running turn stops, with the last one.
+#[derive(Clone)]
+pub struct Session {
+    id: SessionId,
+    inbox: mpsc::Sender<Inbox>,
+}
+
+impl Session {
+    /// Makes a session and stores it.
+    ///
+    /// # Errors
+    ///
+    /// When its folder is not there or the store cannot be written.
+    pub async fn create(setup: Setup, new: NewSession) -> Result<Self, SessionError> {
+        let record = new_record(&setup, new).await?;
+        let lease = setup.journal.claim(&record.id)?;
+        let event = Event::SessionCreated { session_id: record.id.clone(), info: Box::new(record.clone()) };
+        setup.journal.record(event).await?;
+        Ok(Self::start(record.id.clone(), Driver::open(setup, record, lease).await?))
+    }
+
+    /// Opens a stored session and closes what a crash left open in it.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of that name, another process is at work on it, its folder is gone, or the store fails.
+    pub async fn open(setup: Setup, id: &SessionId) -> Result<Self, SessionError> {
+        let unknown = || SessionError::Unknown(id.clone());
+        // No lock is made for what is not there.
+        setup.journal.session(id).await?.ok_or_else(unknown)?;
+        let lease = setup.journal.claim(id)?;
+        // Until now another owner may have changed it.
+        let record = setup.journal.session(id).await?.ok_or_else(unknown)?;
+        if !setup.place.directory.is_dir() {
+            return Err(SessionError::Gone(setup.place.directory));
+        }
+        Ok(Self::start(id.clone(), Driver::open(setup, record, lease).await?))
+    }
+
+    /// Copies a stored session into a new one and returns its id: the same words and results, with ids of their own,
+    /// up to and without the message `before`, or all of them. Its costs begin at nothing; files are left as they are.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session or message, or the store fails.
+    pub async fn fork(
+        journal: &haft_store::Journal,
+        clock: &haft_protocol::Clock,
+        id: &SessionId,
+        before: Option<&MessageId>,
+    ) -> Result<SessionId, SessionError> {
+        fork::fork(journal, clock, id, before).await
+    }
+
+    /// The first request that a new session would send for `prompt`. Nothing is sent or stored; what the prompt names
+    /// is read, and the command lines of its command are run, as they would be.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::prompt`].
+    pub async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, SessionError> {
+        preview::preview(setup, prompt).await
+    }
+
+    fn start(id: SessionId, driver: Driver) -> Self {
+        let (inbox, wake) = mpsc::channel(MAX_INBOX);
+        let span = tracing::info_span!("session", session.id = %id);
+        // The task ends by itself when the last handle is dropped, which closes the inbox.
+        tokio::spawn(driver.run(wake).instrument(span));
+        Self { id, inbox }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Asks, and waits until the turn that answers ends. What happens meanwhile is told by the journal.
+    ///
+    /// A prompt that comes while a turn runs is stored at once; the turn takes it up after the step that runs, or it
+    /// is answered next. Up to 16 may wait, counting the one that is answered. Stopping the turn ends the wait of all;
+    /// what is stored stays, and the next turn's model reads it.
+    ///
+    /// Dropping the future does not stop the turn; [`Session::abort`] does.
+    ///
+    /// # Errors
+    ///
+    /// When too many prompts wait, there is no such agent, model or command, a file cannot be attached, the model
+    /// fails or the store fails.
+    pub async fn prompt(&self, prompt: Prompt) -> Result<TurnEnd, SessionError> {
+        let (done, end) = oneshot::channel();
+        self.ask(Inbox::Prompt(prompt, done), end).await
+    }
+
+    /// Runs a command line that the person typed, through the shell tool and its door: typing it is the leave. It is
+    /// stored for the model to read later; no model is asked now.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn runs; when the store fails. A command that fails is not an error here.
+    pub async fn shell(&self, command: impl Into<String>) -> Result<TurnEnd, SessionError> {
+        let (done, end) = oneshot::channel();
+        self.ask(Inbox::Shell(command.into(), done), end).await
+    }
+
+    async fn ask(
+        &self,
+        wake: Inbox,
+        end: oneshot::Receiver<Result<TurnEnd, SessionError>>,
+    ) -> Result<TurnEnd, SessionError> {
+        let ended = || SessionError::Ended(self.id.clone());
+        self.inbox.send(wake).await.map_err(|_| ended())?;
+        match end.await {
+            Ok(end) => end,
+            // Stopped before it was stored, or the session's task is gone.
+            Err(_) if self.inbox.is_closed() => Err(ended()),
+            Err(_) => Ok(TurnEnd::Aborted),
+        }
+    }
+
+    /// Stops the turn that runs, if one does, and forgets the prompts that are not stored yet.
+    pub async fn abort(&self) {
+        // A session that has ended has nothing left to stop.
+        let _ = self.inbox.send(Inbox::Abort).await;
+    }
+}
+
+/// The record of a new session, which is not stored yet.
+pub(crate) async fn new_record(setup: &Setup, new: NewSession) -> Result<Record, SessionError> {
+    if !setup.place.directory.is_dir() {
+        return Err(SessionError::Gone(setup.place.directory.clone()));
+    }
+    let id = new_id(&setup.journal, &setup.clock).await?;
+    let now = setup.clock.now_ms();
+    let cast = Casting::new(std::sync::Arc::new(setup.clone())).usual();
+    Ok(Record {
+        slug: slug(&id),
+        project_id: setup.place.project_id.clone(),
+        directory: setup.place.directory.display().to_string(),
+        path: setup.place.relative(),
+        parent_id: None,
+        permission: None,
+        title: new.title.unwrap_or_default(),
+        agent: Some(cast.agent.name.clone()),
+        model: Some(cast.session_model()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        cost: 0.0,
+        tokens: Tokens::default(),
+        metadata: None,
+        time: SessionTime { created: now, updated: now, archived: None },
+        id,
+    })
+}
+
+/// An id that no stored session has. A scripted clock starts over in each process, and nothing stored may be lost.
+pub(crate) async fn new_id(
+    journal: &haft_store::Journal,
+    clock: &haft_protocol::Clock,
+) -> Result<SessionId, SessionError> {
+    loop {
+        let id: SessionId = clock.mint();
+        if journal.session(&id).await?.is_none() {
+            return Ok(id);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! One step: asks the model, keeps its answer as it comes, and asks again where that may help.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use haft_llm::{Chunk, LlmError, Usage};
+use haft_protocol::{Assistant, Event, MessageId, PartKind, RetryTime, Status};
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use crate::error::{TurnError, of_model};
+use crate::fold::{Fold, Folded, merged};
+use crate::model::tokens;
+use crate::turn::{Next, Turn, TurnEnd};
+
+/// Most chunks that are kept at once. Those that came together are, so that a fast model costs little.
+const AT_ONCE: usize = 256;
+
+impl Turn<'_> {
+    /// Asks the model and keeps its answer as it comes. A failure that may pass is waited out and the answer begun
+    /// anew; none of its calls has run then.
+    pub(crate) async fn step(&mut self, is_last: bool) -> Result<Next, TurnError> {
+        let mut answer = self.begin_answer();
+        let message = answer.id.clone();
+        let span = tracing::info_span!("step", session.id = %self.session.id, message.id = %message);
+        let start = self.part(&message, PartKind::StepStart {});
+        self.record_all(vec![self.answered(&answer), start]).await?;
+
+        let mut attempt = 0;
+        let (broken, Folded { calls, usage, finish }) = loop {
+            let (broken, folded) = self.listen(&message, is_last).instrument(span.clone()).await?;
+            let Some(error) = &broken else { break (None, folded) };
+            attempt += 1;
+            let wait = error.retry_after(attempt, self.setup.clock.chance());
+            let may = self.setup.options.retries.is_none_or(|most| attempt <= most) && !self.cancel.is_cancelled();
+            let Some(wait) = wait.filter(|_| may) else { break (broken, folded) };
+            tracing::warn!(parent: &span, error = %haft_tool::with_causes(error), attempt, "the model is asked again");
+            // What the attempt used has to be paid, though it came to nothing.
+            self.charge(&mut answer, &folded.usage).await?;
+            self.start_over(&message, attempt, error, wait).await?;
+        };
+        self.charge(&mut answer, &usage).await?;
+        if let Some(error) = broken {
+            tracing::warn!(parent: &span, error = %haft_tool::with_causes(&error), "the model failed");
+            // The rest is closed on the way out.
+            return Err(error.into());
+        }
+        let Some(finish) = finish else { return Ok(Next::Done(TurnEnd::Aborted)) };
+        answer.finish = Some(finish.word().to_owned());
+        let mut events = vec![self.answered(&answer)];
+        if calls.is_empty() {
+            self.finish(&mut answer, &mut events);
+        }
+        self.record_all(events).await?;
+        Ok(match calls.is_empty() {
+            true => Next::Done(TurnEnd::Finished(finish.word().to_owned())),
+            false => Next::RunCalls(Box::new(answer), calls),
+        })
+    }
+
+    /// Asks once, and keeps the answer until it ends, breaks or is stopped.
+    async fn listen(&mut self, message: &MessageId, is_last: bool) -> Result<(Option<LlmError>, Folded), TurnError> {
+        let request = self.request(is_last);
+        let mut fold = Fold::new(self.setup.clock.clone(), self.session.id.clone(), message.clone());
+        let mut stream = self.role.cast.model.provider.stream(request).ready_chunks(AT_ONCE);
+        let mut broken = None;
+        let mut open = true;
+        while open {
+            let came = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => break,
+                came = stream.next() => came,
+                Some(taken) = self.arrivals.recv() => {
+                    self.arrived(taken).await?;
+                    continue;
+                }
+            };
+            let mut chunks = Vec::new();
+            for one in came.unwrap_or_else(|| vec![Err(self.cut_off())]) {
+                match one {
+                    Ok(chunk) => {
+                        open &= !matches!(chunk, Chunk::Finish(_));
+                        chunks.push(chunk);
+                    }
+                    Err(error) => {
+                        (open, broken) = (false, Some(error));
+                        break;
+                    }
+                }
+            }
+            let events = merged(chunks).into_iter().flat_map(|chunk| fold.push(chunk)).collect();
+            self.record_all(events).await?;
+        }
+        // The connection is of no more use, and a vendor charges for what it goes on writing.
+        drop(stream);
+        let (events, folded) = fold.close();
+        self.record_all(events).await?;
+        Ok((broken, folded))
+    }
+
+    fn cut_off(&self) -> LlmError {
+        LlmError::CutOff { provider: self.role.cast.model.reference.provider_id.clone() }
+    }
+
+    /// Takes away what a failed attempt left, says why and until when, and waits. A stop ends the wait at once.
+    async fn start_over(
+        &mut self,
+        message: &MessageId,
+        attempt: u32,
+        error: &LlmError,
+        wait: Duration,
+    ) -> Result<(), TurnError> {
+        let session_id = self.session.id.clone();
+        let parts = self.history.message(message).map(|turned| turned.parts.as_slice()).unwrap_or_default();
+        let junk = parts.iter().filter(|part| !matches!(part.kind, PartKind::StepStart {} | PartKind::Retry { .. }));
+        let mut events: Vec<Event> = junk
+            .map(|part| Event::PartRemoved {
+                session_id: session_id.clone(),
+                message_id: message.clone(),
+                part_id: part.id.clone(),
+            })
+            .collect();
+        let now = self.setup.clock.now_ms();
+        let kind = PartKind::Retry { attempt, error: of_model(error), time: RetryTime { created: now } };
+        events.push(self.part(message, kind));
+        self.record_all(events).await?;
+
+        let next = now.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        let status = Status::Retry { attempt, message: reason(error), next };
+        self.setup.journal.announce(Event::SessionStatus { session_id: session_id.clone(), status });
+        let until = Instant::now() + wait;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => break,
+                () = tokio::time::sleep_until(until) => break,
+                Some(taken) = self.arrivals.recv() => self.arrived(taken).await?,
+            }
+        }
+        self.setup.journal.announce(Event::SessionStatus { session_id, status: Status::Busy });
+        Ok(())
+    }
+
+    /// Books what an attempt used on the answer and on the session, before its calls run and however it ended.
+    async fn charge(&mut self, answer: &mut Assistant, usage: &Usage) -> Result<(), TurnError> {
+        if *usage == Usage::default() {
+            return Ok(());
+        }
+        let used = tokens(usage);
+        let cost = self.role.cast.model.cost.map_or(0.0, |cost| cost.of(&used));
+        answer.cost += cost;
+        answer.tokens = match answer.tokens == haft_protocol::Tokens::default() {
+            true => used,
+            false => {
+                answer.tokens += used;
+                answer.tokens
+            }
+        };
+        self.session.cost += cost;
+        self.session.tokens += used;
+        self.session.time.updated = self.setup.clock.now_ms();
+        let info = Box::new(self.session.clone());
+        let session = Event::SessionUpdated { session_id: self.session.id.clone(), info };
+        self.record_all(vec![self.answered(answer), session]).await
+    }
+}
+
+/// Why a request is tried again, in a line for people.
+fn reason(error: &LlmError) -> String {
+    let text = haft_tool::with_causes(error);
+    if text.to_lowercase().contains("overloaded") { "Provider is overloaded".to_owned() } else { text }
+}

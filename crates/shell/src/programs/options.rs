@@ -1,0 +1,216 @@
+//! Options by which programs run other programs.
+
+use crate::judge::Command;
+use crate::walk::Walk;
+use crate::word::short;
+
+/// A program, letters of such options, and their long names.
+const RUNNING: &[(&str, &str, &[&str])] = &[
+    (
+        "tar",
+        "IF",
+        &[
+            "--use-compress-program",
+            "--to-command",
+            "--checkpoint-action",
+            "--rsh-command",
+            "--rmt-command",
+            "--info-script",
+            "--new-volume-script",
+        ],
+    ),
+    ("bsdtar", "", &["--use-compress-program"]),
+    ("rsync", "e", &["--rsh", "--rsync-path"]),
+    ("sort", "", &["--compress-program"]),
+    ("split", "", &["--filter"]),
+    ("zip", "TU", &["--unzip-command", "--test"]),
+    ("man", "PH", &["--pager", "--html"]),
+    ("rg", "", &["--pre", "--hostname-bin"]),
+    ("fd", "xX", &["--exec", "--exec-batch"]),
+    ("fdfind", "xX", &["--exec", "--exec-batch"]),
+    ("fzf", "", &["--preview", "--bind", "--listen", "--become"]),
+    ("bat", "", &["--pager"]),
+    ("less", "", &["--lesskey-src", "--lesskey-file"]),
+    ("install", "", &["--strip-program"]),
+    ("curl", "K", &["--config", "--engine"]),
+    ("wget", "e", &["--execute", "--use-askpass", "--config"]),
+    ("scp", "SoF", &[]),
+    ("sftp", "SoFb", &[]),
+    ("go", "", &["-toolexec", "-exec", "-vettool", "--toolexec", "--exec"]),
+    ("cargo", "", &["--config"]),
+    ("rustc", "C", &["--codegen"]),
+    ("gcc", "B", &["-wrapper"]),
+    ("ctags", "", &["--options"]),
+    ("npm", "", &["--script-shell", "--shell", "--git", "--call"]),
+    ("npx", "c", &["--call", "--script-shell"]),
+    ("pytest", "pc", &["--rootdir", "--confcutdir"]),
+    ("psql", "", &["--file"]),
+    ("sqlite3", "", &["-cmd", "-init"]),
+    ("emacs", "", &["--eval", "--load", "--batch"]),
+    ("dpkg", "", &["--pre-invoke", "--post-invoke"]),
+    ("apt-get", "o", &["--option"]),
+    ("apt", "o", &["--option"]),
+    ("nmap", "", &["--script"]),
+    ("date", "", &[]),
+    ("tcpdump", "z", &[]),
+    ("ssh-keygen", "D", &[]),
+    ("openssl", "", &["-engine", "-provider"]),
+];
+
+/// Programs that run what stands among their arguments, in ways that are not followed here.
+const NOT_FOLLOWED: &[&str] = &[
+    "parallel",
+    "entr",
+    "strace",
+    "ltrace",
+    "gdb",
+    "lldb",
+    "perf",
+    "valgrind",
+    "systemd-run",
+    "systemd-nspawn",
+    "at",
+    "batch",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "firejail",
+    "bwrap",
+    "proot",
+    "fakeroot",
+    "unbuffer",
+    "expect",
+    "rlwrap",
+    "dbus-run-session",
+    "dbus-launch",
+    "xvfb-run",
+    "start-stop-daemon",
+    "setpriv",
+    "runcon",
+    "taskset",
+    "chrt",
+    "numactl",
+    "setarch",
+    "linux32",
+    "linux64",
+    "i386",
+    "x86_64",
+    "pkexec",
+    "screen",
+    "tmux",
+    "dtach",
+    "abduco",
+    "vim",
+    "vi",
+    "nvim",
+    "view",
+    "ex",
+    "emacs",
+    "ed",
+    "red",
+    "nano",
+    "pico",
+    "joe",
+    "direnv",
+    "nix-shell",
+    "nix",
+    "guix",
+    "script",
+    "scriptreplay",
+    "faketime",
+    "catchsegv",
+    "capsh",
+    "setuidgid",
+    "softlimit",
+    "chpst",
+    "s6-setuidgid",
+    "gosu",
+    "su-exec",
+    "tini",
+    "dumb-init",
+    "run-parts",
+    "logrotate",
+    "cron",
+    "crond",
+    "anacron",
+    "run0",
+    "machinectl",
+    "ssh-agent",
+    "socat",
+    "m4",
+    "cpio",
+    "pax",
+    "rpm",
+    "dc",
+    "bc",
+    "byebug",
+    "irb",
+    "ghci",
+    "julia",
+    "erl",
+    "iex",
+    "scala",
+    "jshell",
+    "groovy",
+    "clojure",
+    "guile",
+    "sbcl",
+    "racket",
+    "gnuplot",
+    "octave",
+    "R",
+];
+
+/// Of those that only run something when asked by an option, and are often used to look.
+const OFTEN_HARMLESS: &[&str] = &["rpm", "cpio"];
+
+/// Whether "always" for this program may mean more than it seems when one of its calls is unknown.
+pub(crate) fn is_flexible(name: &str) -> bool {
+    NOT_FOLLOWED.contains(&name) || RUNNING.iter().any(|row| row.0 == name)
+}
+
+/// Notes that the command runs others by its options. Whether it does.
+pub(crate) fn run_programs(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
+    if command.name.starts_with("ld-linux") || command.name.starts_with("ld-musl") || command.name == "ld.so" {
+        walk.unknown("the loader runs what it is given");
+        return true;
+    }
+    if NOT_FOLLOWED.contains(&command.name) && !OFTEN_HARMLESS.contains(&command.name) {
+        walk.unknown(&format!("what {} runs is not looked into", command.name));
+        return true;
+    }
+    if matches!(command.name, "psql" | "mysql" | "sqlite3" | "mongosh") {
+        let escapes = |text: &String| {
+            text.contains("\\!") || text.contains("\\|") || text.contains(".shell") || text.contains(".system")
+        };
+        if command.texts().iter().flatten().any(escapes) {
+            walk.unknown(&format!("{} is given a command to run", command.name));
+            return true;
+        }
+    }
+    let Some((_, letters, longs)) = RUNNING.iter().find(|row| row.0 == command.name) else { return false };
+    let letters = match command.name {
+        "npm" if command.has(&["exec", "x"]) => "c",
+        _ => letters,
+    };
+    let mut found = false;
+    for (at, text) in command.texts().into_iter().enumerate() {
+        let Some(text) = text else { continue };
+        // The first word of tar needs no dash.
+        let cluster = text.strip_prefix('-').or_else(|| (command.name == "tar" && at == 0).then_some(text.as_str()));
+        let short_form =
+            cluster.is_some_and(|cluster| !cluster.starts_with('-') && cluster.contains(|c| letters.contains(c)));
+        let name = text.split('=').next().unwrap_or_default();
+        if short_form || longs.iter().any(|long| is_abbreviation(name, long)) {
+            walk.unknown(&format!("{} of {} names a program that it runs", short(&text), command.name));
+            found = true;
+        }
+    }
+    found
+}
+
+/// Whether `text` is the option `long`, or the beginning of it, as many programs take it.
+pub(crate) fn is_abbreviation(text: &str, long: &str) -> bool {
+    let least = if long.starts_with("--") { 4 } else { long.len() };
+    text.len() >= least && long.starts_with(text)
+}
