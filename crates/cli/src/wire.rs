@@ -7,13 +7,14 @@ use anyhow::{Context, Result, anyhow};
 use haft_config::{CommandConfig, Config, Instruction, Sources};
 use haft_llm::catalogue::VENDORS;
 use haft_permission::{Answerer, Gate, Rule};
-use haft_project::{Files, Place, Processes};
+use haft_project::{Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
     Agent, Agents, Command, InstructionFiles, Model, Named, Options, Questions, Setup, TurnLimits, Workbench,
 };
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
+use haft_tool::truncate::Limits;
 use haft_tool::{Registry, Switches};
 use haft_toolbox::World;
 use tokio::sync::mpsc;
@@ -77,20 +78,37 @@ impl Ground {
     pub(crate) fn registry(&self) -> Registry {
         let config = &self.config;
         let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
-        let processes = Processes::with_users_shell(secrets(config));
+        let processes = match self.shell() {
+            Some(shell) => Processes::new(shell, secrets(config)),
+            None => Processes::with_users_shell(secrets(config)),
+        };
         let images = ImageLimits {
             auto_resize: config.images.auto_resize,
             max_width: config.images.max_width,
             max_height: config.images.max_height,
             max_base64_bytes: config.images.max_base64_bytes,
         };
-        let mut options = haft_toolbox::Options { images, ..haft_toolbox::Options::default() };
+        let output = Limits { lines: config.tool_output.max_lines, bytes: config.tool_output.max_bytes };
+        let mut options = haft_toolbox::Options { output, images, ..haft_toolbox::Options::default() };
+        options.command_time = config.flags.bash_timeout.unwrap_or(options.command_time);
         options.instructions.retain(|name| !(config.flags.no_claude_prompt && name == "CLAUDE.md"));
         if config.flags.no_project_config {
             options.instructions.clear();
         }
         let switches = Switches(config.tools.iter().map(|(name, on)| (name.clone(), *on)).collect());
         haft_toolbox::builtin_with(&World { files, processes }, &options).switched(&switches)
+    }
+
+    /// The shell that the settings name.
+    fn shell(&self) -> Option<PathBuf> {
+        let named = self.config.shell.as_deref()?;
+        let shell = named_shell(named, std::env::var_os("PATH").as_deref(), Path::is_file);
+        if shell.is_none() {
+            render::complain(&format!(
+                "warning: \"shell\": {named:?} is not there or has a language of its own; name bash, zsh or sh, or its path"
+            ));
+        }
+        shell
     }
 
     /// The agent called `name`, or the one that answers where none is named, with all its rules.
@@ -128,6 +146,7 @@ impl Ground {
             global,
             named: named.collect(),
             without_project: config.flags.no_project_config,
+            without_claude: config.flags.no_claude_prompt,
             home: Some(folders.home.clone()),
         }
     }
@@ -149,7 +168,7 @@ impl Ground {
                 cost: config.limits.cost,
             },
             go_on_when_refused: config.experimental.continue_loop_on_deny,
-            retries: std::env::var("HAFT_RETRIES").ok().and_then(|count| count.parse().ok()),
+            retries: config.limits.retries.map(|retries| u32::try_from(retries).unwrap_or(u32::MAX)),
             home: Some(self.folders.home.clone()),
         }
     }

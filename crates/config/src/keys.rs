@@ -261,7 +261,15 @@ pub(crate) const CONFIG: Kind = Object(&[
     key("instructions", TEXTS, "files, patterns and addresses of further instructions"),
     key("keybinds", Any, "the terminal UI's keys; better in tui.json"),
     key("layout", Word(&["auto", "stretch"]), "without effect"),
-    key("limits", Object(&[key("cost", AMOUNT, "dollars"), may("steps", POSITIVE)]), "most that one session may use"),
+    key(
+        "limits",
+        Object(&[
+            key("cost", AMOUNT, "dollars"),
+            key("retries", COUNT, "how often a request that failed is made again; 5 if left out"),
+            may("steps", POSITIVE),
+        ]),
+        "most that one session may use",
+    ),
     may("logLevel", Word(&["DEBUG", "INFO", "WARN", "ERROR"])),
     key("lsp", OneOf(&[Bool, Map(&LSP)]), "language servers"),
     key("mcp", Map(&MCP), "servers of further tools"),

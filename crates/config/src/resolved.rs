@@ -197,6 +197,8 @@ pub struct Experimental {
 pub struct Limits {
     /// In dollars; not negative.
     pub cost: Option<f64>,
+    /// How often a request that failed is made again.
+    pub retries: Option<u64>,
     /// Model steps; at least 1.
     pub steps: Option<u64>,
 }
@@ -292,7 +294,11 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         snapshot: snapshot(at.below("snapshot")),
         compaction: compaction(at.below("compaction")),
         experimental: experimental(at.below("experimental")),
-        limits: Limits { cost: at.below("limits").0["cost"].as_f64(), steps: at.below("limits").whole("steps") },
+        limits: Limits {
+            cost: at.below("limits").0["cost"].as_f64(),
+            retries: at.below("limits").whole("retries"),
+            steps: at.below("limits").whole("steps"),
+        },
         subagent_depth: at.whole("subagent_depth"),
         username: at.text("username").or_else(|| os_user(sources)),
         share: match at.text("share").as_deref() {

@@ -106,6 +106,12 @@ pub enum Finish {
 }
 
 impl Finish {
+    /// Whether the vendor stopped in the middle of its answer, for its own tools take long, and goes on when it is
+    /// sent the conversation with this answer as its end.
+    pub fn pauses(&self) -> bool {
+        matches!(self, Finish::Other(reason) if reason == "pause_turn")
+    }
+
     /// The word that messages keep.
     pub fn word(&self) -> &'static str {
         match self {

@@ -11,14 +11,14 @@ use crate::{Message, Request};
 /// Most conversations that something is kept for. The one that was not asked about for longest goes first.
 const MAX_CONVERSATIONS: usize = 16;
 
-/// Most that is kept of all conversations together, in bytes of what was made. The messages themselves, which are of
-/// about that size, are held with it. What does not fit is made anew in each request.
+/// Most that is kept of all conversations together, in bytes of what was made. The messages themselves, seldom longer,
+/// are held with it. What does not fit is made anew in each request.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// The last requests of a few conversations, and what was made of their messages.
 ///
-/// Conversations are told apart by their model and their first message, messages by being the same `Arc`. It is held
-/// here, so no other message can take its place in memory.
+/// Conversations are told apart by their model and their first message, messages by being the same `Arc`. Each is held
+/// here, so that no other message can take its place in memory.
 pub(crate) struct Kept<T> {
     /// The one that was asked about last stands first.
     conversations: Mutex<Vec<Conversation<T>>>,
@@ -28,6 +28,7 @@ struct Conversation<T> {
     model: String,
     /// In the order of the request. Never empty.
     made: Vec<Made<T>>,
+    bytes: usize,
 }
 
 struct Made<T> {
@@ -36,9 +37,10 @@ struct Made<T> {
     bytes: usize,
 }
 
-impl<T> Clone for Made<T> {
-    fn clone(&self) -> Self {
-        Self { message: self.message.clone(), of_it: self.of_it.clone(), bytes: self.bytes }
+impl<T> Made<T> {
+    fn new(message: &Arc<Message>, make: impl Fn(&Arc<Message>) -> (Arc<T>, usize)) -> Self {
+        let (of_it, bytes) = make(message);
+        Self { message: message.clone(), of_it, bytes: bytes.saturating_add(size_of::<Self>()) }
     }
 }
 
@@ -61,19 +63,24 @@ impl<T> Kept<T> {
     pub(crate) fn of(&self, request: &Request, make: impl Fn(&Arc<Message>) -> (Arc<T>, usize)) -> Vec<Arc<T>> {
         let Some(first) = request.messages.first() else { return Vec::new() };
         // Taken out, so that conversations do not wait for each other.
-        let before = take(&mut self.lock(), &request.model, first);
-        let made = request.messages.iter().enumerate().map(|(place, message)| {
-            if let Some(made) = before.get(place).filter(|made| Arc::ptr_eq(&made.message, message)) {
-                return made.clone();
+        let mut made = take(&mut self.lock(), &request.model, first);
+        made.truncate(request.messages.len());
+        for (place, message) in request.messages.iter().enumerate() {
+            let slot = made.get_mut(place);
+            if slot.as_ref().is_some_and(|made| Arc::ptr_eq(&made.message, message)) {
+                continue;
             }
-            let (of_it, bytes) = make(message);
-            Made { message: message.clone(), of_it, bytes }
-        });
-        let mut made: Vec<_> = made.collect();
+            let new = Made::new(message, &make);
+            match slot {
+                Some(slot) => *slot = new,
+                None => made.push(new),
+            }
+        }
         let all = made.iter().map(|made| made.of_it.clone()).collect();
         made.truncate(fitting(made.iter().map(|made| made.bytes)));
         if !made.is_empty() {
-            put(&mut self.lock(), Conversation { model: request.model.clone(), made });
+            let bytes = made.iter().map(|made| made.bytes).sum();
+            put(&mut self.lock(), Conversation { model: request.model.clone(), made, bytes });
         }
         all
     }
@@ -94,9 +101,8 @@ fn take<T>(conversations: &mut Vec<Conversation<T>>, model: &str, first: &Arc<Me
 
 fn put<T>(conversations: &mut Vec<Conversation<T>>, conversation: Conversation<T>) {
     conversations.insert(0, conversation);
-    let sizes = conversations.iter().map(|one| one.made.iter().map(|made| made.bytes).sum());
-    let fitting = fitting(sizes).min(MAX_CONVERSATIONS);
-    conversations.truncate(fitting);
+    let fitting = fitting(conversations.iter().map(|one| one.bytes));
+    conversations.truncate(fitting.min(MAX_CONVERSATIONS));
 }
 
 /// How many of `sizes`, from the first on, fit into [`MAX_BYTES`].
@@ -178,7 +184,7 @@ mod tests {
     #[test]
     fn few_bytes_are_kept() {
         let (kept, messages, other) = (Kept::default(), conversation(5), conversation(1));
-        let third = MAX_BYTES / 3;
+        let third = MAX_BYTES / 3 - size_of::<Made<String>>();
         assert_eq!(missed(&kept, "m", &messages, third), [0, 1, 2, 3, 4]);
         assert_eq!(missed(&kept, "m", &messages, third), [3, 4]);
         // There is no room for both.

@@ -1,12 +1,13 @@
 //! What single models and servers want otherwise: small rewrites of a [`Request`], before a dialect writes it.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures::stream::BoxStream;
 use serde_json::Value;
 
 use crate::dialect::media;
+use crate::kept::Kept;
 use crate::{AssistantPart, Chunk, Content, LlmError, Message, Provider, Request, ToolResult, ToolSpec};
 
 /// What a model wants otherwise. The default changes nothing.
@@ -66,17 +67,25 @@ impl Quirks {
     pub fn around(self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
         match self == Self::default() {
             true => provider,
-            false => Arc::new(Quirked { provider, quirks: self }),
+            false => Arc::new(Quirked { provider, quirks: self, rewritten: Kept::default() }),
         }
     }
 
     /// Rewrites `request`. Messages that need no change are shared with those of the caller.
-    pub fn apply(&self, mut request: Request) -> Request {
-        for message in &mut request.messages {
-            if let Some(changed) = self.message(message) {
-                *message = Arc::new(changed);
+    pub fn apply(&self, request: Request) -> Request {
+        self.apply_with(request, &Kept::default())
+    }
+
+    /// The same. Messages that were rewritten before are those of then, so that whoever gets the request knows them
+    /// again. `rewritten` must be used with these quirks only.
+    fn apply_with(&self, mut request: Request, rewritten: &Kept<Message>) -> Request {
+        request.messages = rewritten.of(&request, |message| match self.message(message) {
+            Some(changed) => {
+                let bytes = bytes(&changed);
+                (Arc::new(changed), bytes)
             }
-        }
+            None => (message.clone(), bytes(message)),
+        });
         if self.no_tools {
             request.tools.clear();
         }
@@ -174,14 +183,24 @@ fn nine(id: &str) -> Cow<'_, str> {
     }
 }
 
+/// How long a message is as JSON, in bytes.
+fn bytes(message: &Message) -> usize {
+    // Texts and JSON: nothing that could fail.
+    serde_json::to_vec(message).map_or(0, |json| json.len())
+}
+
 /// A word of the model between each result and words of the user.
 fn answered(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+    /// Always the same, like the messages around it.
+    static DONE: LazyLock<Arc<Message>> = LazyLock::new(|| {
+        let parts = vec![AssistantPart::Text { text: "Done.".to_owned(), item: None }];
+        Arc::new(Message::Assistant { parts })
+    });
     let mut list: Vec<Arc<Message>> = Vec::with_capacity(messages.len());
     for message in messages {
         let behind = list.last().is_some_and(|last| matches!(**last, Message::Tools { .. }));
         if behind && matches!(*message, Message::User { .. }) {
-            let parts = vec![AssistantPart::Text { text: "Done.".to_owned(), item: None }];
-            list.push(Arc::new(Message::Assistant { parts }));
+            list.push(DONE.clone());
         }
         list.push(message);
     }
@@ -192,11 +211,12 @@ fn answered(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
 struct Quirked {
     provider: Arc<dyn Provider>,
     quirks: Quirks,
+    rewritten: Kept<Message>,
 }
 
 impl Provider for Quirked {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
-        self.provider.stream(self.quirks.apply(request))
+        self.provider.stream(self.quirks.apply_with(request, &self.rewritten))
     }
 
     fn tools(&self, specs: &[ToolSpec]) -> Value {
@@ -206,7 +226,10 @@ impl Provider for Quirked {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::dialect::histories::requests;
 
     fn media(mime: &str) -> Content {
         Content::Media { mime: mime.to_owned(), data: "AAAA".to_owned(), name: Some("a.x".to_owned()) }
@@ -275,5 +298,29 @@ mod tests {
         let quirks = Quirks { accepts: Some(Accepts::default()), ..Quirks::of("mistral", "m") };
         let got = quirks.apply(asked.clone());
         assert!(got.messages.iter().zip(&asked.messages).all(|(got, asked)| Arc::ptr_eq(got, asked)));
+    }
+
+    #[test]
+    fn what_was_rewritten_is_the_same_in_the_next_request() {
+        let user = || Message::User { content: vec![Content::text("go on")] };
+        let mut asked = request(vec![Message::Assistant { parts: vec![call("a.1")] }, tools("a.1", vec![]), user()]);
+        let (quirks, rewritten) = (Quirks::of("mistral", "m"), Kept::default());
+        let first = quirks.apply_with(asked.clone(), &rewritten);
+        asked.messages.push(Arc::new(user()));
+        let second = quirks.apply_with(asked, &rewritten);
+        assert_eq!((first.messages.len(), second.messages.len()), (4, 5));
+        assert!(first.messages.iter().zip(&second.messages).all(|(first, second)| Arc::ptr_eq(first, second)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_request_does_not_depend_on_those_before_it(requests in requests()) {
+            let accepts = Accepts { image: true, ..Accepts::default() };
+            let quirks = Quirks { accepts: Some(accepts), ..Quirks::of("mistral", "m") };
+            let rewritten = Kept::default();
+            for request in requests {
+                prop_assert_eq!(quirks.apply_with(request.clone(), &rewritten), quirks.apply(request));
+            }
+        }
     }
 }

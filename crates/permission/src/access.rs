@@ -19,6 +19,8 @@ pub struct Access {
     pub metadata: Object,
     /// What the grant will open.
     pub effects: Vec<Effect>,
+    /// Only a person can say yes: a yes in advance is none.
+    pub in_person: bool,
     /// The pattern is a program whose parts were not told apart; see [`decide_opaque`](crate::rule::decide_opaque).
     pub opaque: bool,
 }

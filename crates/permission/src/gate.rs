@@ -107,6 +107,7 @@ impl Gate {
             verdict = judge(&access, rules, &self.lock().approvals);
         }
         match (verdict, self.inner.answerer) {
+            (Verdict::Ask, Answerer::Yes) if access.in_person => Err(nobody(&access)),
             (Verdict::Ask, Answerer::Yes) => match rules.narrow_denial(&access.permission).filter(|_| access.opaque) {
                 // It may be meant for a part of a program that was not taken apart. A yes in advance does not cover
                 // such a program: it is to every question and to no denial.
@@ -400,6 +401,15 @@ mod tests {
         scene.reply(Reply::Reject { advice: None });
         assert_eq!(first.await.unwrap().unwrap_err(), Denied::Rejected);
         assert_eq!(second.await.unwrap().unwrap_err(), Denied::Rejected);
+    }
+
+    #[tokio::test]
+    async fn what_only_a_person_can_allow_is_not_allowed_in_advance() {
+        let scene = scene(Answerer::Yes);
+        let rules = rules(&[("doom_loop", "*", Action::Ask)]);
+        let access = Access { in_person: true, ..Access::new("doom_loop", "read") };
+        let denied = scene.gate.ask(&scene.asker, &rules, access).await.unwrap_err();
+        assert!(matches!(denied, Denied::Nobody { .. }), "{denied}");
     }
 
     #[tokio::test]

@@ -28,7 +28,7 @@ pub use process::{Command, End, LINGER, ProcessError, Processes, Running};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, SomeFiles,
 };
-pub use shell::pick_shell;
+pub use shell::{named_shell, pick_shell};
 pub use stamp::Stamp;
 pub use target::{Found, Located, Outside, Target};
 pub use write::IfExists;

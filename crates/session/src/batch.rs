@@ -147,7 +147,7 @@ impl Turn<'_> {
             }
             let asked_by = AskedBy { message_id: message.clone(), call_id: planned.call.clone() };
             let asker = Asker { session: self.session.id.clone(), call: Some(asked_by) };
-            let access = Access { always: vec![name.clone()], ..Access::new(CIRCLES, name) };
+            let access = Access { always: vec![name.clone()], in_person: true, ..Access::new(CIRCLES, name) };
             let access = access.show("tool", name.as_str()).show("input", input.clone());
             let answer = tokio::select! {
                 biased;

@@ -33,6 +33,8 @@ pub struct InstructionFiles {
     pub named: Vec<Named>,
     /// Whether those of the project itself are left out.
     pub without_project: bool,
+    /// Whether `CLAUDE.md` is no instruction file.
+    pub without_claude: bool,
     /// The user's home, which `~` means.
     pub home: Option<PathBuf>,
 }
@@ -160,7 +162,7 @@ fn find(wanted: &InstructionFiles, place: &Place) -> Vec<Candidate> {
     }
     let folders = folders(place);
     if !wanted.without_project {
-        for name in NAMES {
+        for name in NAMES.into_iter().filter(|name| !(wanted.without_claude && *name == "CLAUDE.md")) {
             let mut any = false;
             for folder in &folders {
                 any |= add(folder.join(name), false);
@@ -367,6 +369,8 @@ mod tests {
         ground.check(&InstructionFiles { without_project: true, ..wanted }, &[]).await;
         let ground = Ground::with(&[("top/CONTEXT.md", "old"), ("top/sub/CLAUDE.md", "claude")]);
         ground.check(&InstructionFiles::default(), &[("top/sub/CLAUDE.md", "claude")]).await;
+        let without = InstructionFiles { without_claude: true, ..InstructionFiles::default() };
+        ground.check(&without, &[("top/CONTEXT.md", "old")]).await;
     }
 
     #[tokio::test]

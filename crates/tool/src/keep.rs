@@ -14,11 +14,11 @@ pub const MAX_KEPT: u64 = 256 * 1024 * 1024;
 
 /// Cuts what is too long for a model, unless the tool says with `truncated` that it saw to that itself. The whole
 /// text goes to [`Call::output_file`].
-pub(crate) async fn cut_to_size(output: Output, call: &Call) -> Output {
+pub(crate) async fn cut_to_size(output: Output, limits: Limits, call: &Call) -> Output {
     if output.metadata.contains_key("truncated") {
         return output;
     }
-    let Some(cut) = truncate::head(&output.text, Limits::default()) else { return output.meta("truncated", false) };
+    let Some(cut) = truncate::head(&output.text, limits) else { return output.meta("truncated", false) };
     let (file, path) = match Kept::create(call.output_file()).await {
         Ok(mut kept) => {
             kept.add(output.text.as_bytes()).await;
@@ -127,7 +127,7 @@ mod tests {
     async fn cut(text: &str) -> (tempfile::TempDir, Output) {
         let folder = tempfile::tempdir().unwrap();
         let call = crate::fake::FakeHost::allowing_all(folder.path()).call();
-        let output = cut_to_size(Output::new("t", text), &call).await;
+        let output = cut_to_size(Output::new("t", text), Limits::default(), &call).await;
         (folder, output)
     }
 
@@ -160,13 +160,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let call = crate::fake::FakeHost::allowing_all(folder.path()).call();
         let long = Output::new("t", "x\n".repeat(5000)).meta("truncated", false);
-        assert_eq!(cut_to_size(long.clone(), &call).await, long);
+        assert_eq!(cut_to_size(long.clone(), Limits::default(), &call).await, long);
     }
 
     #[tokio::test]
     async fn where_nothing_can_be_kept_the_output_still_comes() {
         let call = crate::fake::FakeHost::allowing_all(Path::new("/no/such/folder")).call();
-        let output = cut_to_size(Output::new("t", "x\n".repeat(5000)), &call).await;
+        let output = cut_to_size(Output::new("t", "x\n".repeat(5000)), Limits::default(), &call).await;
         assert!(output.text.contains("could not be kept") && output.text.ends_with("ask for less at once."));
         assert!(!output.metadata.contains_key("outputPath"));
     }

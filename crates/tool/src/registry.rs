@@ -8,6 +8,7 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use crate::tool::Erased;
+use crate::truncate::Limits;
 use crate::{AnyTool, Call, Output, Spec, Tool, ToolError, keep};
 
 /// The name under which a call is kept that could not be matched to a tool or whose arguments were no JSON.
@@ -30,6 +31,7 @@ impl Switches {
 /// without being offered: they would cost every request a definition that few need.
 #[derive(Clone, Default)]
 pub struct Registry {
+    limits: Limits,
     // Sorted by name: the definitions a model is sent must not change their order, or its cache is lost.
     tools: Arc<BTreeMap<String, Entry>>,
 }
@@ -41,6 +43,12 @@ struct Entry {
 }
 
 impl Registry {
+    /// The same, where outputs are cut to `limits`.
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
     /// The same with `tool`. One of the same name is replaced.
     #[must_use]
     pub fn with<T: Tool>(self, tool: T) -> Self {
@@ -69,7 +77,7 @@ impl Registry {
             };
             Some((name.clone(), Entry { tool: Arc::clone(&entry.tool), offered }))
         });
-        Self { tools: Arc::new(kept.collect()) }
+        Self { tools: Arc::new(kept.collect()), ..self.clone() }
     }
 
     /// The tools that suit `model` and whose permissions `allowed` lets pass. The others are as good as not there.
@@ -77,7 +85,8 @@ impl Registry {
     pub fn offered(&self, model: &str, allowed: impl Fn(&str) -> bool) -> Self {
         let fits = |tool: &dyn AnyTool| tool.suits(model) && allowed(&tool.permission());
         let kept = self.tools.iter().filter(|(_, entry)| fits(&*entry.tool));
-        Self { tools: Arc::new(kept.map(|(name, entry)| (name.clone(), entry.clone())).collect()) }
+        let tools = kept.map(|(name, entry)| (name.clone(), entry.clone())).collect();
+        Self { tools: Arc::new(tools), ..self.clone() }
     }
 
     /// What a model is told: the tools that are offered, sorted by name.
@@ -137,7 +146,7 @@ impl Registry {
         let started = std::time::Instant::now();
         let result = tool.run(input, call).instrument(span.clone()).await;
         let result = match result {
-            Ok(output) => Ok(keep::cut_to_size(output, call).await),
+            Ok(output) => Ok(keep::cut_to_size(output, self.limits, call).await),
             Err(error) => Err(error),
         };
         let failed = result.as_ref().err().map(ToolError::kind);

@@ -19,10 +19,9 @@ use tokio::time::{Instant, sleep_until};
 
 use self::report::{NOTHING, Stopped, report};
 use self::window::Window;
+use crate::Options;
 use crate::reach::reach_workdir;
 
-/// How long a command may run when the model names no limit, in milliseconds.
-const TIMEOUT_MS: u64 = 120_000;
 /// How long a command may take to end after its time is over.
 const TIMEOUT_GRACE: Duration = Duration::from_secs(1);
 /// The same after the user stopped it; the whole call is dropped soon after.
@@ -33,6 +32,8 @@ const SHOW_EVERY: Duration = Duration::from_millis(50);
 pub(crate) struct Bash {
     files: Files,
     processes: Processes,
+    limits: Limits,
+    timeout: Duration,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,8 +49,10 @@ pub(crate) struct Input {
 }
 
 impl Bash {
-    pub(crate) fn new(files: &Files, processes: &Processes) -> Self {
-        Self { files: files.clone(), processes: processes.clone() }
+    pub(crate) fn new(files: &Files, processes: &Processes, options: &Options) -> Self {
+        // No more can be shown than is remembered.
+        let limits = Limits { bytes: options.output.bytes.min(window::SIZE), ..options.output };
+        Self { files: files.clone(), processes: processes.clone(), limits, timeout: options.command_time }
     }
 
     /// The folder to run in, with leave where it is outside.
@@ -71,7 +74,9 @@ impl Tool for Bash {
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {
-        include_str!("bash.md").into()
+        let Limits { lines, bytes } = self.limits;
+        let size = if bytes % 1024 == 0 { format!("{} KB", bytes / 1024) } else { format!("{bytes} bytes") };
+        include_str!("bash.md").replace("{lines}", &lines.to_string()).replace("{size}", &size).into()
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
@@ -85,13 +90,10 @@ impl Tool for Bash {
         call.progress(&title, shown(""));
         let command = Command { text: input.command, dir, env: Vec::new() };
         let running = self.processes.spawn(&grant, &command).tell_model()?;
-        let ran = follow(running, time_limit(input.timeout), &title, call).await;
-        Ok(finish(ran, title, call).await)
+        let timeout = input.timeout.map_or(self.timeout, |asked| Duration::from_millis(asked.get()));
+        let ran = follow(running, timeout, self.limits, &title, call).await;
+        Ok(finish(ran, title, self.limits, call).await)
     }
-}
-
-fn time_limit(asked: Option<NonZeroU64>) -> Duration {
-    Duration::from_millis(asked.map_or(TIMEOUT_MS, NonZeroU64::get))
 }
 
 /// A command that has ended, and what it wrote.
@@ -103,7 +105,7 @@ struct Ran {
 }
 
 /// Collects what a command writes until it ends or is stopped, and shows it meanwhile.
-async fn follow(mut running: Running, timeout: Duration, title: &str, call: &Call) -> Ran {
+async fn follow(mut running: Running, timeout: Duration, limits: Limits, title: &str, call: &Call) -> Ran {
     let mut window = Window::default();
     let mut kept = None;
     let mut stopped = None;
@@ -116,7 +118,7 @@ async fn follow(mut running: Running, timeout: Duration, title: &str, call: &Cal
             piece = running.next() => {
                 let Some(piece) = piece else { break };
                 window.push(&piece);
-                keep(&mut kept, &window, &piece, call).await;
+                keep(&mut kept, &window, &piece, limits, call).await;
                 unshown = true;
             }
             () = sleep_until(show_at), if unshown => {
@@ -138,10 +140,10 @@ async fn follow(mut running: Running, timeout: Duration, title: &str, call: &Cal
 }
 
 /// Adds a piece to the file with the whole output, which begins when the output is too long to be shown whole.
-async fn keep(kept: &mut Option<Kept>, window: &Window, piece: &[u8], call: &Call) {
+async fn keep(kept: &mut Option<Kept>, window: &Window, piece: &[u8], limits: Limits, call: &Call) {
     if let Some(kept) = kept {
         kept.add(piece).await;
-    } else if window.total() > Limits::default().bytes as u64 && window.is_whole() {
+    } else if window.total() > limits.bytes as u64 && window.is_whole() {
         *kept = keep_all(window, call).await;
     }
 }
@@ -161,10 +163,10 @@ async fn keep_all(window: &Window, call: &Call) -> Option<Kept> {
     }
 }
 
-async fn finish(ran: Ran, title: String, call: &Call) -> Output {
+async fn finish(ran: Ran, title: String, limits: Limits, call: &Call) -> Output {
     let Ran { window, mut kept, end, stopped } = ran;
     let text = window.text();
-    let cut = report::cut(&text, &window);
+    let cut = report::cut(&text, limits, &window);
     if cut.is_some() && kept.is_none() && window.is_whole() {
         kept = keep_all(&window, call).await;
     }

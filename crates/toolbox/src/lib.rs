@@ -19,9 +19,12 @@ mod text;
 mod todo;
 mod write;
 
+use std::time::Duration;
+
 use haft_project::{Files, Processes};
 use haft_tool::Registry;
 use haft_tool::image::ImageLimits;
+use haft_tool::truncate::Limits;
 
 /// The parts of the world that tools work on. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -35,8 +38,12 @@ pub struct World {
 /// What the user may set about tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// How much of an output a model is shown.
+    pub output: Limits,
     /// What images may measure that go to a model.
     pub images: ImageLimits,
+    /// How long a command may run when the model does not say.
+    pub command_time: Duration,
     /// Names of files with instructions for the folder that they are in; the first of them that is there counts.
     pub instructions: Vec<String>,
 }
@@ -44,7 +51,12 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let instructions = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"].map(str::to_owned).to_vec();
-        Self { images: ImageLimits::default(), instructions }
+        Self {
+            output: Limits::default(),
+            images: ImageLimits::default(),
+            command_time: Duration::from_secs(120),
+            instructions,
+        }
     }
 }
 
@@ -56,7 +68,8 @@ pub fn builtin(world: &World) -> Registry {
 /// All built-in tools.
 pub fn builtin_with(world: &World, options: &Options) -> Registry {
     Registry::default()
-        .with(bash::Bash::new(&world.files, &world.processes))
+        .limited(options.output)
+        .with(bash::Bash::new(&world.files, &world.processes, options))
         .with(edit::Edit::new(&world.files))
         .with(glob::Glob::new(&world.files))
         .with(grep::Grep::new(&world.files))

@@ -50,7 +50,7 @@ pub(crate) struct Input {
 
 impl Read {
     pub(crate) fn new(files: &Files, options: &Options) -> Self {
-        let Options { images, instructions } = options.clone();
+        let Options { images, instructions, .. } = options.clone();
         Self { files: files.clone(), images, instructions }
     }
 

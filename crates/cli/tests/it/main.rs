@@ -8,6 +8,7 @@ mod face;
 mod house;
 mod kill;
 mod ledger;
+mod models;
 mod rules;
 mod run;
 mod session;

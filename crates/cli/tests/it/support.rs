@@ -115,6 +115,8 @@ pub(crate) fn server_config(url: &str) -> String {
     serde_json::json!({
         "$schema": "https://opencode.ai/config.json",
         "model": "mock/m1",
+        // A model that fails is for the test to see at once.
+        "limits": { "retries": 0 },
         "provider": {
             "mock": {
                 "npm": "@ai-sdk/openai-compatible",

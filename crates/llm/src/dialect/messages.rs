@@ -6,6 +6,7 @@ mod options;
 mod read;
 
 use std::fmt;
+use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use reqwest::Url;
@@ -69,6 +70,7 @@ impl fmt::Debug for MessagesConfig {
 #[derive(Debug, Clone)]
 pub struct Messages {
     endpoint: Endpoint,
+    written: Arc<blocks::Written>,
 }
 
 impl Messages {
@@ -84,14 +86,15 @@ impl Messages {
             MessagesKey::Bearer(key) => (Scheme { header: AUTHORIZATION, before: "Bearer " }, key),
         });
         let fixed: &[_] = if is_anthropic(&base_url) { &[VERSION, BETA] } else { &[VERSION] };
-        Ok(Self { endpoint: Endpoint::new(&provider, &base_url, "messages", key, fixed, &headers)? })
+        let endpoint = Endpoint::new(&provider, &base_url, "messages", key, fixed, &headers)?;
+        Ok(Self { endpoint, written: Arc::default() })
     }
 }
 
 impl Provider for Messages {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let endpoint = self.endpoint.clone();
-        let body = body::bytes(endpoint.provider(), &request);
+        let body = body::bytes(endpoint.provider(), &request, &self.written);
         let headers = affinity(request.session.as_deref());
         let reader = Reader::new(endpoint.provider(), &request, endpoint.secrets());
         answer(endpoint, request.model, body, headers, reader)

@@ -4,6 +4,8 @@ mod answering;
 mod arguments;
 pub mod chat;
 mod fields;
+#[cfg(test)]
+pub(crate) mod histories;
 mod ids;
 mod mark;
 pub(crate) mod media;

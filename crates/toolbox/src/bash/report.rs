@@ -30,8 +30,8 @@ pub(super) struct Long<'a> {
 }
 
 /// Cuts the output down to its end, if it is too long.
-pub(super) fn cut<'a>(text: &'a str, window: &Window) -> Option<Long<'a>> {
-    let cut = tail(text, Limits::default())?;
+pub(super) fn cut<'a>(text: &'a str, limits: Limits, window: &Window) -> Option<Long<'a>> {
+    let cut = tail(text, limits)?;
     // A line feed at the very end begins no line that anybody would count.
     let lines = window.feeds() + u64::from(!text.ends_with('\n'));
     Some(Long { cut, lines, bytes: window.total() })
@@ -114,7 +114,7 @@ mod tests {
     fn check(text: &str, end: End, stopped: Option<Stopped>, want: Expect) {
         let mut window = Window::default();
         window.push(text.as_bytes());
-        let long = cut(text, &window);
+        let long = cut(text, Limits::default(), &window);
         want.assert_eq(&report(text, long.as_ref(), Some("The whole output is in F"), end, stopped));
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let text: String = (1..=2500).map(|number| format!("{number}\n")).collect();
         let mut window = Window::default();
         window.push(text.as_bytes());
-        let long = cut(&text, &window);
+        let long = cut(&text, Limits::default(), &window);
         let report = report(&text, long.as_ref(), Some("The whole output is in F"), WELL, None);
         let start = "...output truncated...\n\nShowing the last 1999 of 2500 lines. The whole output is in F: grep it, \
                      or read it with an offset.\n\n502\n503\n";
@@ -210,7 +210,7 @@ mod tests {
         for text in ["z".repeat(120_000), "z".repeat(120_000) + "\n"] {
             let mut window = Window::default();
             window.push(text.as_bytes());
-            let report = report(&text, cut(&text, &window).as_ref(), None, WELL, None);
+            let report = report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None);
             assert!(report.contains("Showing the last 51200 of "), "{}", &report[..100]);
             assert!(report.contains("could not be kept"));
             assert!(report.len() > 51_200);

@@ -4,7 +4,7 @@ use haft_tool::truncate::PREVIEW_CHARS;
 
 /// How many bytes at the end of the output are remembered at least: more than is ever shown, also when every
 /// character of the preview takes four bytes.
-const SIZE: usize = 4 * PREVIEW_CHARS;
+pub(super) const SIZE: usize = 4 * PREVIEW_CHARS;
 
 /// Remembers the last 120,000 bytes at least and twice as many at most.
 #[derive(Debug, Default)]

@@ -597,3 +597,19 @@ fn nothing_secret_shows_in_the_configuration() {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
 }
+
+#[test]
+fn a_message_is_written_once() {
+    let provider = Chat::new(ChatConfig {
+        provider: "v".to_owned(),
+        base_url: "http://127.0.0.1:9/v1".to_owned(),
+        key: None,
+        headers: Vec::new(),
+        thinking_field: None,
+    })
+    .unwrap();
+    let request = request();
+    drop(provider.clone().stream(request.clone()));
+    let written = provider.written.of(&request, |message| panic!("{message:?} is not kept"));
+    assert_eq!(written.len(), request.messages.len());
+}

@@ -1,6 +1,7 @@
 //! The conversation as messages and blocks of the wire.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,6 +10,8 @@ use serde_json::value::RawValue;
 use crate::dialect::arguments::readable;
 use crate::dialect::mark::{EPHEMERAL, MARKED, Mark};
 use crate::dialect::media::{EMPTY_IMAGE, unsupported};
+use crate::dialect::written::{length, raw};
+use crate::kept::Kept;
 use crate::quirks::plain;
 use crate::{AssistantPart, Content, Item, Message, Request, ToolResult};
 
@@ -26,16 +29,28 @@ const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Role {
+enum Role {
     User,
     Assistant,
 }
 
-/// One message. The interface wants the roles to take turns.
+/// The JSON of messages of the conversation before, as they are when others follow, without marks.
+pub(super) type Written = Kept<Turn>;
+
+/// What one message becomes.
+pub(super) struct Turn {
+    role: Role,
+    /// Empty where nothing of the message can be sent.
+    pub(super) blocks: Vec<Box<RawValue>>,
+    /// Whether one of them can carry a mark.
+    markable: bool,
+}
+
+/// One message of the wire. The interface wants the roles to take turns.
 #[derive(Serialize)]
 pub(super) struct Wire<'a> {
-    pub(super) role: Role,
-    pub(super) content: Vec<Block<'a>>,
+    role: Role,
+    content: Vec<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -108,34 +123,85 @@ pub(super) enum Told<'a> {
     Blocks(Vec<Block<'a>>),
 }
 
-/// The messages of a request, with their cache marks.
-pub(super) fn messages<'a>(provider: &str, request: &'a Request) -> Vec<Wire<'a>> {
-    let mut list: Vec<Wire<'a>> = Vec::new();
-    for message in &request.messages {
-        let (role, mut content) = match &**message {
-            Message::User { content } => (Role::User, content.iter().filter_map(shown).collect()),
-            Message::Assistant { parts } => {
-                let give_back = |item: &Item| item.vendor == provider && item.model == request.model;
-                (Role::Assistant, parts.iter().filter_map(|part| answered(part, give_back)).collect())
-            }
-            Message::Tools { results } => (Role::User, results.iter().map(result).collect::<Vec<_>>()),
-        };
-        if role == Role::Assistant {
-            arrange(&mut content);
+/// What the place of a message in its request asks of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Place {
+    /// Its last block that can carry a mark carries one.
+    marked: bool,
+    /// It is the end of the conversation.
+    last: bool,
+}
+
+/// The messages of a request, each by itself, with their cache marks.
+pub(super) fn turns(provider: &str, request: &Request, written: &Written) -> Vec<Arc<Turn>> {
+    let write = |message: &Message, place| turn(message, provider, &request.model, place);
+    let mut turns = written.of(request, |message| {
+        let turn = write(message, Place::default());
+        let length = length(&turn.blocks);
+        (Arc::new(turn), length)
+    });
+    for (index, place) in places(&turns) {
+        turns[index] = Arc::new(write(&request.messages[index], place));
+    }
+    turns
+}
+
+/// The messages that their place changes, from the last on.
+fn places(turns: &[Arc<Turn>]) -> Vec<(usize, Place)> {
+    let mut places = Vec::new();
+    let (mut role, mut roles, mut marked) = (None, 0, false);
+    for (index, turn) in turns.iter().enumerate().rev().filter(|(_, turn)| !turn.blocks.is_empty()) {
+        let last = role.is_none();
+        if role != Some(turn.role) {
+            (role, marked) = (Some(turn.role), false);
+            roles += 1;
         }
-        match list.last_mut() {
-            _ if content.is_empty() => {}
-            Some(last) if last.role == role => last.content.extend(content),
-            _ => list.push(Wire { role, content }),
+        if roles > MARKED {
+            break;
+        }
+        let place = Place { marked: turn.markable && !marked, last };
+        marked |= place.marked;
+        if place != Place::default() {
+            places.push((index, place));
         }
     }
-    finish(&mut list);
-    for wire in list.iter_mut().rev().take(MARKED) {
-        if let Some(mark) = wire.content.iter_mut().rev().find_map(Block::mark) {
-            *mark = Some(EPHEMERAL);
+    places
+}
+
+/// The messages of the wire: those of one role that follow each other are one.
+pub(super) fn messages(turns: &[Arc<Turn>]) -> Vec<Wire<'_>> {
+    let mut list: Vec<Wire<'_>> = Vec::with_capacity(turns.len());
+    for turn in turns.iter().filter(|turn| !turn.blocks.is_empty()) {
+        let blocks = turn.blocks.iter().map(|block| &**block);
+        match list.last_mut() {
+            Some(last) if last.role == turn.role => last.content.extend(blocks),
+            _ => list.push(Wire { role: turn.role, content: blocks.collect() }),
         }
     }
     list
+}
+
+fn turn(message: &Message, provider: &str, model: &str, place: Place) -> Turn {
+    let (role, mut blocks) = match message {
+        Message::User { content } => (Role::User, content.iter().filter_map(shown).collect()),
+        Message::Assistant { parts } => {
+            let give_back = |item: &Item| item.vendor == provider && item.model == model;
+            (Role::Assistant, parts.iter().filter_map(|part| answered(part, give_back)).collect())
+        }
+        Message::Tools { results } => (Role::User, results.iter().map(result).collect::<Vec<_>>()),
+    };
+    if role == Role::Assistant {
+        arrange(&mut blocks);
+        if place.last {
+            finish(&mut blocks);
+        }
+    }
+    let mark = blocks.iter_mut().rev().find_map(Block::mark);
+    let markable = mark.is_some();
+    if let Some(mark) = mark.filter(|_| place.marked) {
+        *mark = Some(EPHEMERAL);
+    }
+    Turn { role, blocks: blocks.iter().map(raw).collect(), markable }
 }
 
 /// Calls stand at the end of an answer, and thoughts do not: the interface refuses both the other way round.
@@ -149,9 +215,8 @@ fn arrange(content: &mut Vec<Block<'_>>) {
 }
 
 /// An answer that the model is to go on with must not end in a blank.
-fn finish(list: &mut [Wire<'_>]) {
-    let last = list.last_mut().filter(|last| last.role == Role::Assistant);
-    if let Some(Block::Known(Known::Text { text, .. })) = last.and_then(|last| last.content.last_mut()) {
+fn finish(blocks: &mut [Block<'_>]) {
+    if let Some(Block::Known(Known::Text { text, .. })) = blocks.last_mut() {
         let end = text.trim_end().len();
         match text {
             Cow::Borrowed(whole) => *whole = &whole[..end],

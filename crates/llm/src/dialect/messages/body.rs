@@ -4,10 +4,11 @@ use serde::Serialize as Derive;
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::blocks::messages;
+use super::blocks::{Wire, Written, messages, turns};
 use super::options::Options;
 use crate::dialect::fields::Fields;
 use crate::dialect::mark::{EPHEMERAL, Mark};
+use crate::dialect::written::{body, length};
 use crate::{Request, ToolSpec};
 
 /// The tools array exactly as it is sent.
@@ -16,33 +17,35 @@ pub(super) fn tools(specs: &[ToolSpec]) -> Value {
     serde_json::to_value(Tools(specs)).unwrap_or_default()
 }
 
-/// The body, written in one pass. Equal requests give equal bytes.
-pub(super) fn bytes(provider: &str, request: &Request) -> Vec<u8> {
-    serde_json::to_vec(&Body { provider, request }).unwrap_or_default()
+/// The body. Equal requests give equal bytes, whatever is in `written`, which must be used with one provider only.
+pub(super) fn bytes(provider: &str, request: &Request, written: &Written) -> Vec<u8> {
+    let turns = turns(provider, request, written);
+    let texts = request.system.len() + turns.iter().map(|turn| length(&turn.blocks)).sum::<usize>();
+    body(&Body { request, messages: messages(&turns) }, texts)
 }
 
 struct Body<'a> {
-    provider: &'a str,
     request: &'a Request,
+    messages: Vec<Wire<'a>>,
 }
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let request = self.request;
         let options = Options::of(request);
-        let mut body = Fields::new(serializer.serialize_map(None)?, &options.extra);
-        body.field("model", Some(&request.model))?;
-        body.field("max_tokens", Some(options.max_tokens))?;
-        body.field("temperature", options.temperature)?;
-        body.field("top_p", options.top_p)?;
-        body.field("system", (!request.system.is_empty()).then(|| [system(&request.system)]))?;
-        body.field("messages", Some(messages(self.provider, request)))?;
+        let mut fields = Fields::new(serializer.serialize_map(None)?, &options.extra);
+        fields.field("model", Some(&request.model))?;
+        fields.field("max_tokens", Some(options.max_tokens))?;
+        fields.field("temperature", options.temperature)?;
+        fields.field("top_p", options.top_p)?;
+        fields.field("system", (!request.system.is_empty()).then(|| [system(&request.system)]))?;
+        fields.field("messages", Some(&self.messages))?;
         let offered = Some(Tools(&request.tools)).filter(|tools| !tools.0.is_empty());
         let chosen = offered.as_ref().map(|_| &options.tool_choice);
-        body.field("tools", offered)?;
-        body.field("tool_choice", chosen)?;
-        body.fixed("stream", true)?;
-        body.rest()
+        fields.field("tools", offered)?;
+        fields.field("tool_choice", chosen)?;
+        fields.fixed("stream", true)?;
+        fields.rest()
     }
 }
 

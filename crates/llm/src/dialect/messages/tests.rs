@@ -748,3 +748,30 @@ fn nothing_secret_shows_in_the_configuration() {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
 }
+
+#[test]
+fn a_pause_is_told_from_other_ends() {
+    let pauses = |body: &str| {
+        let (chunks, error) = read([body.as_bytes()]);
+        assert!(error.is_none(), "{error:?}");
+        matches!(chunks.last(), Some(Chunk::Finish(finish)) if finish.pauses())
+    };
+    assert!(pauses(fixture!("finish_pause")));
+    assert!(!pauses(fixture!("finish_unknown_word")));
+    assert!(!pauses(fixture!("text")));
+}
+
+#[test]
+fn a_message_is_written_once() {
+    let provider = Messages::new(MessagesConfig {
+        provider: "v".to_owned(),
+        base_url: "http://127.0.0.1:9/v1".to_owned(),
+        key: None,
+        headers: Vec::new(),
+    })
+    .unwrap();
+    let request = request();
+    drop(provider.clone().stream(request.clone()));
+    let written = provider.written.of(&request, |message| panic!("{message:?} is not kept"));
+    assert_eq!(written.len(), request.messages.len());
+}

@@ -3,14 +3,20 @@
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
+use crate::dialect::histories::requests;
+
+fn cold(thinking_field: Option<&str>, request: &Request) -> Vec<u8> {
+    bytes("v", thinking_field, request, &Written::default())
+}
 
 /// One line for each field, and for each message and tool.
 #[track_caller]
 fn check(request: &Request, want: Expect) {
-    let body: Map<String, Value> = serde_json::from_slice(&bytes("v", None, request)).unwrap();
+    let body: Map<String, Value> = serde_json::from_slice(&cold(None, request)).unwrap();
     let mut lines = String::new();
     for (field, value) in &body {
         match value.as_array() {
@@ -131,13 +137,13 @@ fn extra_fields_are_laid_over_and_null_removes() {
 
 #[test]
 fn equal_requests_are_equal_bytes() {
-    assert_eq!(bytes("v", None, &full()), bytes("v", None, &full()));
+    assert_eq!(cold(None, &full()), cold(None, &full()));
 }
 
 #[test]
 fn the_tools_are_shown_as_they_are_sent() {
     let shown = tools(&[spec()]).to_string();
-    let sent = String::from_utf8(bytes("v", None, &full())).unwrap();
+    let sent = String::from_utf8(cold(None, &full())).unwrap();
     assert!(sent.contains(&format!("\"tools\":{shown},")), "{shown} is not in {sent}");
 }
 
@@ -311,6 +317,23 @@ fn prefixes_are_marked_for_models_that_are_kept_only_then() {
 }
 
 #[test]
+fn two_messages_of_the_wire_are_marked_and_not_two_of_the_conversation() {
+    let results = ["c1", "c2", "c3"].map(|id| result(id, vec![Content::text("found")])).to_vec();
+    let model = "claude-x".to_owned();
+    check(
+        &Request { model, messages: vec![Message::Tools { results }.into()], ..Request::default() },
+        expect![[r#"
+        model: "claude-x"
+        messages: {"role":"tool","tool_call_id":"c1","content":"found"}
+        messages: {"role":"tool","tool_call_id":"c2","content":"found","cache_control":{"type":"ephemeral"}}
+        messages: {"role":"tool","tool_call_id":"c3","content":"found","cache_control":{"type":"ephemeral"}}
+        stream: true
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
 fn thinking_goes_into_the_field_that_the_settings_name() {
     let parts = vec![
         AssistantPart::Reasoning { text: "a".to_owned(), item: None },
@@ -320,7 +343,7 @@ fn thinking_goes_into_the_field_that_the_settings_name() {
     let messages =
         vec![Message::Assistant { parts }.into(), Message::Assistant { parts: vec![call("c1", "{}")] }.into()];
     let request = Request { model: "m".to_owned(), messages, ..Request::default() };
-    let body: Value = serde_json::from_slice(&bytes("v", Some("reasoning_content"), &request)).unwrap();
+    let body: Value = serde_json::from_slice(&cold(Some("reasoning_content"), &request)).unwrap();
     let lines: String = body["messages"].as_array().unwrap().iter().map(|message| format!("{message}\n")).collect();
     expect![[r#"
         {"role":"assistant","content":"b","reasoning_content":"ac"}
@@ -344,4 +367,18 @@ fn names_of_the_driver_become_names_of_the_wire() {
             reasoning_effort: "low"
         "#]],
     );
+}
+
+proptest! {
+    #[test]
+    fn a_body_does_not_depend_on_what_was_asked_before(
+        requests in requests(),
+        field in prop::option::of(Just("reasoning_content")),
+    ) {
+        let written = Written::default();
+        for request in &requests {
+            let warm = bytes("v", field, request, &written);
+            prop_assert_eq!(String::from_utf8(warm), String::from_utf8(cold(field, request)));
+        }
+    }
 }

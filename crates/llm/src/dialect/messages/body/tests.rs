@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 use serde_json::{Map, json};
 
 use super::super::blocks::{CITATIONS, REDACTED, SIGNATURE};
 use super::*;
+use crate::dialect::histories::requests;
 use crate::{AssistantPart, Content, Item, Message, ToolChoice, ToolResult};
+
+fn cold(request: &Request) -> Vec<u8> {
+    bytes("v", request, &Written::default())
+}
 
 /// One line for each field, and for each message and tool.
 #[track_caller]
 fn check(request: &Request, want: Expect) {
-    let body: Map<String, Value> = serde_json::from_slice(&bytes("v", request)).unwrap();
+    let body: Map<String, Value> = serde_json::from_slice(&cold(request)).unwrap();
     let mut lines = String::new();
     for (field, value) in &body {
         match value.as_array() {
@@ -28,7 +34,7 @@ fn check(request: &Request, want: Expect) {
 fn says(messages: Vec<Message>, want: Expect) {
     let messages = messages.into_iter().map(Arc::new).collect();
     let request = Request { model: "m".to_owned(), messages, ..Request::default() };
-    let body: Map<String, Value> = serde_json::from_slice(&bytes("v", &request)).unwrap();
+    let body: Map<String, Value> = serde_json::from_slice(&cold(&request)).unwrap();
     let mut lines = String::new();
     for message in body["messages"].as_array().unwrap() {
         lines.push_str(&format!("{}:\n", message["role"].as_str().unwrap()));
@@ -150,13 +156,13 @@ fn extra_fields_are_laid_over_and_null_removes() {
 
 #[test]
 fn equal_requests_are_equal_bytes() {
-    assert_eq!(bytes("v", &full()), bytes("v", &full()));
+    assert_eq!(cold(&full()), cold(&full()));
 }
 
 #[test]
 fn the_tools_are_shown_as_they_are_sent() {
     let shown = tools(&full().tools).to_string();
-    let sent = String::from_utf8(bytes("v", &full())).unwrap();
+    let sent = String::from_utf8(cold(&full())).unwrap();
     assert!(sent.contains(&format!("\"tools\":{shown},")), "{shown} is not in {sent}");
 }
 
@@ -186,9 +192,46 @@ fn the_last_two_messages_carry_a_mark() {
             * {"type":"tool_result","tool_use_id":"c1","content":"found"}
         "#]],
     );
+    // A block that can carry none leaves the mark to the one before it, also to that of another message.
+    let search = json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}});
+    let search = || AssistantPart::Vendor { item: item("v", "m", search.clone()) };
+    says(
+        vec![
+            user("zero"),
+            assistant(vec![search()]),
+            user("one"),
+            user("two"),
+            user(" "),
+            assistant(vec![text("I look. ")]),
+            assistant(vec![search()]),
+        ],
+        expect![[r#"
+            user:
+              {"type":"text","text":"zero"}
+            assistant:
+              {"type":"server_tool_use","id":"srv_1","name":"web_search","input":{}}
+            user:
+              {"type":"text","text":"one"}
+            * {"type":"text","text":"two"}
+            assistant:
+            * {"type":"text","text":"I look. "}
+              {"type":"server_tool_use","id":"srv_1","name":"web_search","input":{}}
+        "#]],
+    );
+    // Only the very end of the conversation must not be blank.
+    says(
+        vec![user("one"), assistant(vec![text("a ")]), assistant(vec![text("b ")]), assistant(vec![])],
+        expect![[r#"
+        user:
+        * {"type":"text","text":"one"}
+        assistant:
+          {"type":"text","text":"a "}
+        * {"type":"text","text":"b"}
+    "#]],
+    );
     // The system prompt's and these two: never more than the four that the interface allows.
     let long = (0..9).flat_map(|_| [user("a").into(), assistant(vec![text("b")]).into()]).collect();
-    let body = bytes("v", &Request { messages: long, ..full() });
+    let body = cold(&Request { messages: long, ..full() });
     assert_eq!(String::from_utf8(body).unwrap().matches("cache_control").count(), 3);
 }
 
@@ -406,4 +449,15 @@ fn items_go_back_to_whom_they_came_from_unchanged() {
             * {"type":"text","text":"three"}
         "#]],
     );
+}
+
+proptest! {
+    #[test]
+    fn a_body_does_not_depend_on_what_was_asked_before(requests in requests()) {
+        let written = Written::default();
+        for request in &requests {
+            let warm = bytes("v", request, &written);
+            prop_assert_eq!(String::from_utf8(warm), String::from_utf8(cold(request)));
+        }
+    }
 }
