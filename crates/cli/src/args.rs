@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRules, DebugShell, InFolder};
+pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, DebugRules, DebugShell, InFolder};
 pub(crate) use self::run::{Format, Init, Run};
 pub(crate) use self::session::Session;
 pub(crate) use self::tool::Tool;

@@ -46,7 +46,9 @@ pub use front::{FrontMatter, front_matter};
 pub use json_schema::schema;
 pub use permission::rules_from;
 pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};
-pub use resolved::{Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Share, Snapshot, ToolOutput, load};
+pub use resolved::{
+    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Share, Snapshot, ToolOutput, load,
+};
 pub use shown::{Secrets, Shown, show};
 pub use skills::{Skill, skills};
 pub use sources::Sources;

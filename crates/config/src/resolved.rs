@@ -275,8 +275,8 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         agents.push(AgentConfig::of(name, value, rules, origin));
     }
     let instructions = at.texts("instructions").unwrap_or_default().into_iter().enumerate();
-    let instructions = instructions
-        .map(|(index, pattern)| Instruction { pattern, origin: trace("instructions", &index.to_string()) });
+    let instructions =
+        instructions.map(|(index, pattern)| Instruction { pattern, origin: trace("instructions", &index.to_string()) });
     let commands = set("command").map(|(name, value)| CommandConfig::of(name, value, trace("command", name)));
     Ok(Config {
         model: at.text("model"),

@@ -118,6 +118,7 @@ impl Endpoint {
     /// Sends `body` and waits until the answer begins.
     pub(crate) async fn post(&self, model: &str, body: Vec<u8>, more: HeaderMap) -> Result<Events, LlmError> {
         let Inner { client, url, headers, .. } = &*self.inner;
+        tracing::info!(bytes = body.len(), "request sent");
         let request = client.post(url.clone()).headers(headers.clone()).headers(more).body(body);
         let response = request.send().await.map_err(|error| self.transport(error))?;
         match response.status() {

@@ -49,6 +49,12 @@ pub trait Provider: Send + Sync {
     /// Dropping the stream cancels the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>>;
 
+    /// The body that [`Provider::stream`] would send, byte for byte. Players, which send none, show that of chat
+    /// completions.
+    fn body(&self, request: Request) -> Vec<u8> {
+        dialect::chat::body(&request)
+    }
+
     /// The tools array exactly as a request would hold it. Players, which send none, show that of chat completions.
     fn tools(&self, specs: &[ToolSpec]) -> Value {
         dialect::chat::tools(specs)

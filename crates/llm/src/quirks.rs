@@ -219,6 +219,10 @@ impl Provider for Quirked {
         self.provider.stream(self.quirks.apply_with(request, &self.rewritten))
     }
 
+    fn body(&self, request: Request) -> Vec<u8> {
+        self.provider.body(self.quirks.apply_with(request, &self.rewritten))
+    }
+
     fn tools(&self, specs: &[ToolSpec]) -> Value {
         if self.quirks.no_tools { Value::Array(Vec::new()) } else { self.provider.tools(specs) }
     }

@@ -68,6 +68,10 @@ impl Provider for Recorder {
         Tee { inner, file: Arc::clone(&self.file), began, lines, open: true, came: false }.boxed()
     }
 
+    fn body(&self, request: Request) -> Vec<u8> {
+        self.inner.body(request)
+    }
+
     fn tools(&self, specs: &[ToolSpec]) -> Value {
         self.inner.tools(specs)
     }

@@ -19,7 +19,7 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The tools it may call, in the order they are sent.
     pub tools: Vec<ToolSpec>,
-    /// Whether it must.
+    /// Whether it must, or may not.
     pub tool_choice: ToolChoice,
     /// Most tokens it may write. `None` leaves that to the vendor.
     pub max_output: Option<u64>,

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn settings_name_a_shell_by_path_or_name() {
-        let there = |file: &Path| ["/bin/zsh", "/usr/bin/bash", "/bin/fish", "./bash"].iter().any(|one| Path::new(one) == file);
+        let there =
+            |file: &Path| ["/bin/zsh", "/usr/bin/bash", "/bin/fish", "./bash"].iter().any(|one| Path::new(one) == file);
         let row = |named: &str, want: Option<&str>| {
             let path = OsStr::new(".:/bin:/usr/bin");
             assert_eq!(named_shell(named, Some(path), there), want.map(PathBuf::from), "{named}");

@@ -20,9 +20,8 @@ pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) 
     Projection::default().request(system, history, tools, model, &|_, _| None)
 }
 
-/// The same for the last step that a turn may take: without tools, and with the order to sum up.
+/// The same for the last step that a turn may take: no tool may be called, and the order is to sum up.
 pub(crate) fn last(mut request: Request) -> Request {
-    request.tools = Vec::new();
     request.tool_choice = ToolChoice::None;
     let text = reminder(include_str!("reminders/limit.md"));
     request.messages.push(Arc::new(Turn::User { content: vec![Content::Text { text }] }));

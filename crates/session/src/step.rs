@@ -13,6 +13,8 @@ use crate::fold::{Fold, Folded, merged};
 use crate::model::tokens;
 use crate::turn::{Next, Turn, TurnEnd};
 
+/// Most times that a turn goes on after the vendor paused in the middle of an answer.
+const MAX_PAUSES: u32 = 8;
 /// Most chunks that are kept at once. Those that came together are, so that a fast model costs little.
 const AT_ONCE: usize = 256;
 
@@ -52,6 +54,10 @@ impl Turn<'_> {
             self.finish(&mut answer, &mut events);
         }
         self.record_all(events).await?;
+        if calls.is_empty() && finish.pauses() && self.state.pauses < MAX_PAUSES {
+            self.state.pauses += 1;
+            return Ok(Next::Again);
+        }
         Ok(match calls.is_empty() {
             true => Next::Done(TurnEnd::Finished(finish.word().to_owned())),
             false => Next::RunCalls(Box::new(answer), calls),

@@ -77,6 +77,8 @@ pub(crate) struct State {
     pub for_another: bool,
     /// Steps so far.
     pub steps: u32,
+    /// Times that the vendor paused in the middle of an answer.
+    pub pauses: u32,
     pub trail: Trail,
     /// Whether the model was told that it goes in circles, and nobody allowed it.
     pub warned: bool,
@@ -85,6 +87,8 @@ pub(crate) struct State {
 /// What follows a step.
 pub(crate) enum Next {
     RunCalls(Box<Assistant>, Vec<Planned>),
+    /// The vendor paused in the middle of its answer.
+    Again,
     Done(TurnEnd),
 }
 
@@ -152,6 +156,8 @@ impl Turn<'_> {
                     return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));
                 }
                 Next::Done(end) => return Ok(Stop::End(end)),
+                Next::Again if is_last => return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps })),
+                Next::Again => {}
                 // It was offered no tools; what it calls all the same is closed on the way out.
                 Next::RunCalls(..) if is_last => {
                     return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));

@@ -3,6 +3,7 @@
 mod agents;
 mod config;
 mod paths;
+mod request;
 mod rules;
 mod schema;
 mod shell;
@@ -10,7 +11,7 @@ mod shell;
 use anyhow::Result;
 
 use crate::args::Debug;
-use crate::report::{Exit, Usage};
+use crate::report::Exit;
 
 pub(crate) async fn run(command: Debug) -> Result<Exit> {
     match command {
@@ -20,10 +21,6 @@ pub(crate) async fn run(command: Debug) -> Result<Exit> {
         Debug::Rules(args) => rules::run(&args),
         Debug::Shell(args) => shell::run(&args),
         Debug::Schema => schema::run(),
-        Debug::Request(_) => missing("request"),
+        Debug::Request(args) => request::run(args).await,
     }
-}
-
-fn missing(name: &str) -> Result<Exit> {
-    Err(Usage(format!("`haft debug {name}` is not there yet")).into())
 }

@@ -74,7 +74,8 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     end
 }
 
-fn absolute(file: &Path) -> PathBuf {
+/// `file` as seen from the current folder.
+pub(crate) fn absolute(file: &Path) -> PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
 

@@ -143,7 +143,14 @@ fn instructions_of_all_layers_join_and_those_of_the_global_files_replace_each_ot
     let origins: Vec<&str> = config.instructions.iter().map(|named| named.origin.rsplit('/').next().unwrap()).collect();
     assert_eq!(
         origins,
-        ["opencode.jsonc", "opencode.json", "opencode.jsonc", "opencode.json", "opencode.json", "OPENCODE_CONFIG_CONTENT"]
+        [
+            "opencode.jsonc",
+            "opencode.json",
+            "opencode.jsonc",
+            "opencode.json",
+            "opencode.json",
+            "OPENCODE_CONFIG_CONTENT"
+        ]
     );
 }
 

@@ -68,6 +68,11 @@ impl Chat {
     }
 }
 
+/// The body of `request` to nobody in particular.
+pub(crate) fn body(request: &Request) -> Vec<u8> {
+    body::bytes("", None, request, &body::Written::default())
+}
+
 impl Provider for Chat {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let endpoint = self.endpoint.clone();
@@ -75,6 +80,10 @@ impl Provider for Chat {
         let headers = affinity(request.session.as_deref());
         let reader = Reader::new(endpoint.provider(), &request, endpoint.secrets());
         answer(endpoint, request.model, body, headers, reader)
+    }
+
+    fn body(&self, request: Request) -> Vec<u8> {
+        body::bytes(self.endpoint.provider(), self.thinking_field.as_deref(), &request, &self.written)
     }
 }
 

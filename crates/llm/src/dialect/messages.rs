@@ -100,6 +100,10 @@ impl Provider for Messages {
         answer(endpoint, request.model, body, headers, reader)
     }
 
+    fn body(&self, request: Request) -> Vec<u8> {
+        body::bytes(self.endpoint.provider(), &request, &self.written)
+    }
+
     fn tools(&self, specs: &[ToolSpec]) -> Value {
         body::tools(specs)
     }

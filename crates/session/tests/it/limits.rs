@@ -1,7 +1,7 @@
 //! Where a turn stops by itself, and where it tries again.
 
 use expect_test::expect;
-use haft_llm::{FailKind, Failing, Step, ToolChoice, Usage};
+use haft_llm::{Answer, Beat, Chunk, FailKind, Failing, Finish, Step, ToolChoice, Usage};
 use haft_permission::Action;
 use haft_protocol::{Event, Message, PartKind, Reply, Status, Tokens};
 use haft_session::{Cost, Draft, Prompt, TurnEnd, TurnLimits};
@@ -37,9 +37,37 @@ async fn the_last_step_has_no_tools_and_sums_up() {
         .await;
     let requests = scene.requests.lock().unwrap();
     assert!(!requests[1].tools.is_empty());
-    assert_eq!((requests[2].tools.len(), requests[2].tool_choice), (0, ToolChoice::None));
+    assert_eq!(requests[2].tool_choice, ToolChoice::None);
     let last = words(&requests[2]).pop().unwrap();
     assert!(last.starts_with("user: <system-reminder>\nThis was the last step"), "{last}");
+}
+
+#[tokio::test]
+async fn an_answer_that_the_vendor_pauses_goes_on_with_the_same_conversation() {
+    let mut scene = Scene::with(&[]);
+    let pause = || {
+        let words = Chunk::Text("Searching.".to_owned());
+        [words, Chunk::TextEnd { item: None }, Chunk::Finish(Finish::Other("pause_turn".to_owned()))].map(Beat::Chunk)
+    };
+    scene.answers.push(Answer { beats: pause().into() });
+    scene.answers.push(Answer { beats: pause().into() });
+    scene.model(vec![says("Found it.")]).model(vec![says("never")]);
+    scene
+        .check(expect![[r#"
+            user
+              text: go
+            model [other]
+              text: Searching.
+            model [other]
+              text: Searching.
+            model [stop]
+              text: Found it.
+            end: Finished("stop")
+        "#]])
+        .await;
+    let requests = scene.requests.lock().unwrap();
+    assert_eq!(requests.len(), 3);
+    assert_eq!(words(&requests[2]), ["user: go", "model: Searching.", "model: Searching."]);
 }
 
 #[tokio::test]

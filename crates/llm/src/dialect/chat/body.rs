@@ -52,7 +52,9 @@ impl Serialize for Body<'_> {
         fields.field("temperature", sampling.temperature)?;
         fields.field("top_p", sampling.top_p)?;
         fields.field("messages", Some(&self.conversation))?;
-        let offered = Some(Tools(&request.tools)).filter(|tools| !tools.0.is_empty());
+        // Not every server heeds "none", but nobody calls what was not offered.
+        let offers = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
+        let offered = offers.then_some(Tools(&request.tools));
         let chosen = offered.as_ref().map(|_| choice(request.tool_choice));
         fields.field("tools", offered)?;
         fields.field("tool_choice", chosen)?;

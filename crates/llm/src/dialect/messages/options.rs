@@ -55,6 +55,7 @@ fn choice(choice: ToolChoice, thinks: bool, one_call: bool) -> Value {
         ToolChoice::Auto => "auto",
         ToolChoice::Required if thinks => "auto",
         ToolChoice::Required => "any",
+        // The tools stand there all the same: a conversation with calls is refused without them.
         ToolChoice::None => "none",
     };
     match one_call && kind != "none" {

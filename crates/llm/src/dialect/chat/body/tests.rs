@@ -382,3 +382,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_may_not_be_called_is_not_offered() {
+    let request = Request { tool_choice: ToolChoice::None, ..full() };
+    let body: Map<String, Value> = serde_json::from_slice(&cold(None, &request)).unwrap();
+    assert!(!request.tools.is_empty() && body.get("tools").is_none() && body.get("tool_choice").is_none());
+}

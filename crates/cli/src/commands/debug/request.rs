@@ -1,0 +1,32 @@
+//! `haft debug request`: the first request that `run` would send, unsent.
+
+use anyhow::Result;
+use haft_permission::Answerer;
+use haft_session::{Prompt, Session};
+use haft_store::Journal;
+
+use crate::args::DebugRequest;
+use crate::commands::run::absolute;
+use crate::report::{Exit, Usage};
+use crate::wire::Ground;
+use crate::{agents, models, render};
+
+pub(crate) async fn run(args: DebugRequest) -> Result<Exit> {
+    let ground = Ground::at(args.dir.as_deref())?;
+    let text = args.message.join(" ");
+    if text.trim().is_empty() && args.file.is_empty() {
+        return Err(Usage("there is no prompt; write it behind `haft debug request`".to_owned()).into());
+    }
+    let all = agents::all(&ground)?;
+    let agent = agents::choose(&all, args.agent.as_deref());
+    let named = args.model.model.as_deref().filter(|named| !named.is_empty());
+    let model = models::find(named.or(agent.model.as_deref()), None, &ground.config).await?;
+    let mut prompt = Prompt::with_files(text, args.file.iter().map(|file| absolute(file)).collect()).await?;
+    prompt = prompt.agent(agent.name);
+    let provider = model.provider.clone();
+    // What would ask is a no: looking at a request must not run anything that nobody allowed.
+    let setup = ground.setup(Journal::memory(), model, Answerer::Nobody, &haft_session::one_shot(), all)?;
+    let request = Session::preview(setup, prompt).await?;
+    render::say(&String::from_utf8_lossy(&provider.body(request)))?;
+    Ok(Exit::Done)
+}
