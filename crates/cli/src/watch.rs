@@ -85,7 +85,8 @@ impl Screen {
                 Ok(json.end()?)
             }
             Format::Default if can_draw() => {
-                let mut shown = Terminal::new(Console::new(stdout()), self.watch.thinking, Paint::new(true));
+                let mut shown =
+                    Terminal::new(Console::new(stdout()), self.watch.thinking, Paint::new(true), self.clock.clone());
                 if let Some(before) = &self.watch.before {
                     shown.begin(before);
                 }
@@ -96,7 +97,7 @@ impl Screen {
             Format::Default => {
                 let terminal = stdout().is_terminal();
                 let paint = Paint::new(terminal || stderr().is_terminal());
-                let mut shown = Text::new(stdout(), stderr(), terminal, self.watch.thinking, paint);
+                let mut shown = Text::new(stdout(), stderr(), terminal, self.watch.thinking, paint, self.clock.clone());
                 if let Some(before) = &self.watch.before {
                     shown.begin(before);
                 }

@@ -18,21 +18,38 @@ pub(crate) fn is_secret(key: &str) -> bool {
     ENDS.iter().any(|end| plain.ends_with(end))
 }
 
-/// Hides every secret in `value`: texts under keys that hold one, and passwords in addresses.
-pub(crate) fn hide(value: &mut Value, secret: bool) {
+/// Hides every secret in `value`: texts under keys that hold one, what variables hold whose names say so, and passwords
+/// in addresses. `written` is the same with `{env:}` as it is written; what stands for a secret is shown so.
+pub(crate) fn hide(value: &mut Value, written: Option<&Value>, secret: bool) {
+    let reference = written.and_then(Value::as_str).filter(|text| text.contains("{env:"));
+    if reference.is_some_and(names_secret) || (secret && reference.is_some_and(is_reference)) {
+        *value = reference.into();
+        return;
+    }
     match value {
-        Value::String(text) if secret && !is_reference(text) => *text = HIDDEN.to_owned(),
+        Value::String(text) if secret => *text = HIDDEN.to_owned(),
         Value::String(text) => hide_userinfo(text),
         // Names of variables, as in `provider.x.env`, are no secret; so lists keep what they hold unless a key says so.
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secret)),
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                hide(item, written.and_then(|written| written.get(index)), secret);
+            }
+        }
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
                 let names = key == "env" && value.is_array();
-                hide(value, !names && (secret || is_secret(key) || SETS.contains(&key.as_str())));
+                let below = written.and_then(|written| written.get(key));
+                hide(value, below, !names && (secret || is_secret(key) || SETS.contains(&key.as_str())));
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Whether `text` takes something from a variable whose name says that it holds a secret.
+fn names_secret(text: &str) -> bool {
+    let names = text.split("{env:").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);
+    names.into_iter().any(|name| is_secret(name) || name.to_ascii_lowercase().ends_with("key"))
 }
 
 /// Whether `text` only names where its value comes from.
@@ -57,7 +74,8 @@ mod tests {
 
     #[track_caller]
     fn check(mut value: Value, want: Value) {
-        hide(&mut value, false);
+        let written = value.clone();
+        hide(&mut value, Some(&written), false);
         assert_eq!(value, want);
     }
 
@@ -68,6 +86,16 @@ mod tests {
         check(json!({"environment": {"A": "k"}}), json!({"environment": {"A": "(hidden)"}}));
         check(json!({"client-secret": ["a"]}), json!({"client-secret": ["(hidden)"]}));
         check(json!("http://u:p@h/x@y"), json!("http://(hidden)@h/x@y"));
+    }
+
+    #[test]
+    fn what_a_variable_holds_is_shown_unless_a_name_says_that_it_is_a_secret() {
+        let written =
+            json!({"user": "{env:ME}", "note": "for {env:MY_TOKEN}", "apiKey": "{env:ANY}", "deep": ["{env:A_KEY}"]});
+        let mut value = json!({"user": "me", "note": "for s3cret", "apiKey": "s3cret", "deep": [{"filled": "s3cret"}]});
+        hide(&mut value, Some(&written), false);
+        let want = json!({"user": "me", "note": "for {env:MY_TOKEN}", "apiKey": "{env:ANY}", "deep": ["{env:A_KEY}"]});
+        assert_eq!(value, want);
     }
 
     #[test]

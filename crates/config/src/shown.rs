@@ -27,7 +27,8 @@ pub struct Shown {
 pub enum Secrets {
     /// Yes.
     Shown,
-    /// No: `{env:}` stays as it is written, the others are left out.
+    /// No: they are left out. An `{env:}` that stands for one, by where it stands or by its name, stays as it is
+    /// written.
     Hidden,
 }
 
@@ -37,19 +38,17 @@ pub enum Secrets {
 ///
 /// Those of [`crate::load`].
 pub fn show(sources: &Sources, secrets: Secrets) -> Result<Shown, ConfigError> {
-    // Checks the values that variables hold, too.
     let mut loaded = load(sources, Variables::Filled)?;
     let warnings = std::mem::take(&mut loaded.warnings);
-    if secrets == Secrets::Hidden {
-        loaded = load(sources, Variables::Named)?;
-    }
     let mut merged = loaded.merged();
     let mut origins = loaded.layers.into_iter().map(|layer| layer.origin).collect();
     finish(&mut merged, sources, &mut origins);
-    let sources = pointers(&merged).into_iter().map(|(pointer, layer)| (pointer, origin(&origins, layer))).collect();
+    let places = pointers(&merged).into_iter().map(|(pointer, layer)| (pointer, origin(&origins, layer))).collect();
     let mut config = merged.value;
     if secrets == Secrets::Hidden {
-        secret::hide(&mut config, false);
+        let mut written = load(sources, Variables::Named)?.merged();
+        finish(&mut written, sources, &mut Vec::new());
+        secret::hide(&mut config, Some(&written.value), false);
     }
-    Ok(Shown { config, sources, warnings })
+    Ok(Shown { config, sources: places, warnings })
 }

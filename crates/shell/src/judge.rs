@@ -46,14 +46,14 @@ impl Walk<'_> {
         judged.after
     }
 
-    /// Looks at a command that another one runs. What "always" may cover of it.
-    pub(crate) fn run_by_another(&mut self, args: &[Arg], stdin: bool) -> Option<String> {
+    /// Looks at a command that another one runs.
+    pub(crate) fn run_by_another(&mut self, args: &[Arg], stdin: bool) -> Judged {
         let words: Vec<&str> = args.iter().map(|arg| arg.raw.as_str()).filter(|raw| !raw.is_empty()).collect();
         let source = words.join(" ");
         let judged = self.one(args, &source, stdin);
         let name = args.first().map(|arg| arg.raw.clone()).unwrap_or_default();
         self.inner.push(Top { name, source, always: judged.always.clone() });
-        judged.always
+        judged
     }
 
     fn one(&mut self, args: &[Arg], source: &str, stdin: bool) -> Judged {
@@ -106,8 +106,20 @@ impl Walk<'_> {
         let mut judged = Judged { after: After::same(self.places.clone()), always: arity::always(&words) };
         match command.name {
             "cd" | "chdir" | "pushd" | "popd" => judged.after = programs::builtins::go(self, command),
-            _ if wrapper::find(command.name).is_some() => judged.always = wrapper::run(self, command),
-            _ if programs::builtins::run(self, command) => {}
+            _ if wrapper::find(command.name).is_some() => {
+                let ran = wrapper::run(self, command);
+                judged.always = ran.always;
+                if let Some(after) = ran.after.filter(|_| wrapper::stays_here(command.name)) {
+                    judged.after = after;
+                }
+            }
+            _ if programs::builtins::run(self, command) => {
+                if command.name == "eval" {
+                    // What it ran may have gone elsewhere.
+                    judged.after = After::same(self.places.clone());
+                }
+            }
+            _ if programs::runners::run(self, command, &mut judged) => {}
             _ if programs::shells::run(self, command) => {}
             "find" | "gfind" => judged.always = programs::find::run(self, command, judged.always),
             "git" => judged.always = programs::git::run(self, command, judged.always),

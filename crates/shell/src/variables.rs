@@ -168,6 +168,16 @@ pub(crate) fn is_dangerous(name: &str) -> bool {
     DANGEROUS.iter().any(matches) && !HARMLESS.contains(&name)
 }
 
+/// Variables that a shell sets by itself, or that keep their value when they are set.
+fn is_the_shells(name: &str) -> bool {
+    const NAMES: [&str; 24] = [
+        "_", "REPLY", "MAPFILE", "OPTARG", "OPTIND", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "DIRSTACK", "GROUPS", "UID",
+        "EUID", "GID", "EGID", "PPID", "SHLVL", "FUNCNAME", "PIPESTATUS", "COPROC", "argv", "status", "pipestatus",
+        "dirstack",
+    ];
+    NAMES.contains(&name) || name.starts_with("EPOCH") || name.starts_with("COMP_") || name.starts_with("HIST")
+}
+
 /// What one shell knows of its variables. A guess is used at once and must hold when the whole text is read.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
@@ -206,10 +216,14 @@ impl Variables {
 
     /// Notes that `name`, noted before, has this value from here on.
     pub(crate) fn constant(&mut self, name: &str, value: Text) {
+        if is_the_shells(name) {
+            return;
+        }
         self.constants.insert(name.to_owned(), vec![value]);
     }
 
     pub(crate) fn enter_loop(&mut self, name: &str, values: Option<Vec<Text>>) {
+        let values = values.filter(|_| !is_the_shells(name));
         self.loops.push((name.to_owned(), values));
     }
 

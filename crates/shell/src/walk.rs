@@ -129,7 +129,7 @@ impl<'a> Walk<'a> {
 
     /// Adds what rules are matched against.
     pub(crate) fn pattern(&mut self, name: &str, text: String, always: Option<String>) {
-        if is_quiet(name) {
+        if is_quiet(name) && !shows_variables(name, &text) {
             return;
         }
         if !self.out.patterns.contains(&text) {
@@ -383,6 +383,9 @@ impl<'a> Walk<'a> {
         let mut values = Some(Vec::new());
         for word in words {
             let arg = self.word(&word.value, Place::Command);
+            if !arg.dynamic {
+                self.pattern_shows(&arg);
+            }
             values = values.filter(|_| !arg.dynamic).map(|mut all: Vec<Text>| {
                 all.extend(arg.texts);
                 all
@@ -444,6 +447,23 @@ fn compares_numbers(predicate: &BinaryPredicate) -> bool {
             | BinaryPredicate::ArithmeticGreaterThan
             | BinaryPredicate::ArithmeticGreaterThanOrEqualTo
     )
+}
+
+/// Whether a command of those that set variables shows them instead: with `-p` and the like, or without a name.
+fn shows_variables(name: &str, text: &str) -> bool {
+    if !matches!(name, "export" | "declare" | "typeset" | "local" | "readonly") {
+        return false;
+    }
+    let mut words = text.split_whitespace().skip_while(|word| *word != name).skip(1).peekable();
+    let mut named = false;
+    for word in words.by_ref() {
+        let option = word.starts_with(['-', '+']);
+        if option && word.contains(['p', 'f', 'F']) {
+            return true;
+        }
+        named |= !option && !word.starts_with(['<', '>', '&', '|']);
+    }
+    !named
 }
 
 /// Commands that only change folder, look, or set variables: no rule is asked about them.

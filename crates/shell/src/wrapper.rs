@@ -1,6 +1,7 @@
 //! Programs that run what stands behind their own options: `env`, `sudo`, `timeout`.
 
 use crate::judge::Command;
+use crate::state::After;
 use crate::text::Arg;
 use crate::variables::is_dangerous;
 use crate::walk::Walk;
@@ -73,7 +74,8 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["ionice"], flags: &["-t", "--ignore"], valued: &["-c", "-n", "--class", "--classdata"], ..NONE },
     Wrapper { names: &["stdbuf"], valued: &["-i", "-o", "-e", "--input", "--output", "--error"], ..NONE },
     Wrapper { names: &["command"], flags: &["-p"], about: &["-v", "-V", "-pv", "-pV"], ..NONE },
-    Wrapper { names: &["builtin"], ..NONE },
+    // All but the first are words of zsh.
+    Wrapper { names: &["builtin", "noglob", "nocorrect", "-"], ..NONE },
     Wrapper { names: &["exec"], flags: &["-c", "-l", "-cl"], valued: &["-a"], ..NONE },
     Wrapper {
         names: &["xargs", "gxargs"],
@@ -103,9 +105,27 @@ pub(crate) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
-/// Looks at what the wrapper runs. What "always" may cover.
-pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> Option<String> {
-    let wrapper = find(command.name)?;
+/// What came of what a wrapper runs.
+#[derive(Default)]
+pub(crate) struct Ran {
+    /// What "always" may cover.
+    pub(crate) always: Option<String>,
+    /// Where the working folder is afterwards, if it were run by this shell.
+    pub(crate) after: Option<After>,
+}
+
+/// Whether what stands behind `name` is run by this very shell, so that it may change the folder.
+pub(crate) fn stays_here(name: &str) -> bool {
+    matches!(name, "command" | "builtin" | "noglob" | "nocorrect" | "-")
+}
+
+/// Looks at what the wrapper runs.
+pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> Ran {
+    find(command.name).and_then(|wrapper| run_behind(walk, wrapper, command)).unwrap_or_default()
+}
+
+/// `None`: it runs nothing, or it cannot be told what.
+fn run_behind(walk: &mut Walk<'_>, wrapper: &Wrapper, command: Command<'_>) -> Option<Ran> {
     if command.args.first().and_then(Arg::literal).is_some_and(|first| wrapper.about.contains(&first.as_str())) {
         return None;
     }
@@ -123,13 +143,15 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> Option<String> {
         }
         args.push(Arg { dynamic: true, ..Arg::default() });
     }
-    let always = walk.run_by_another(&args, command.stdin).filter(|_| wrapper.always)?;
+    let judged = walk.run_by_another(&args, command.stdin);
+    let ran = Ran { always: None, after: Some(judged.after) };
+    let Some(always) = judged.always.filter(|_| wrapper.always) else { return Some(ran) };
     let before = command.all.iter().take(1 + start).map(|arg| arg.raw.as_str());
     let all: Vec<&str> = before.chain([always.as_str()]).collect();
     let beginning = all.join(" ");
     // As a pattern, one of these in what stands before would cover other commands too.
     let plain = !beginning.trim_end_matches('*').contains(['*', '?', '\\', '$', '`']);
-    plain.then_some(beginning)
+    Some(Ran { always: plain.then_some(beginning), ..ran })
 }
 
 /// Where the command begins among the arguments. `None`: it cannot be told.

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::time::Duration;
 
-use haft_protocol::{Clock, Event, Failure, Id, Message, MessageId, Part, PartId, PartKind, SessionId, ToolState};
+use haft_protocol::{
+    Clock, Event, Failure, Id, Message, MessageId, Part, PartId, PartKind, SessionId, Status, ToolState,
+};
 use serde_json::{Value, json};
 
-use super::Render;
+use super::{Render, complain, wait};
 use crate::report::Output;
 
 /// Prints the lines that clients of `opencode run --format json` know.
@@ -16,6 +19,8 @@ pub(crate) struct Json<W> {
     thinking: bool,
     answers: HashSet<MessageId>,
     printed: HashSet<PartId>,
+    /// Finished words of an answer that may still break off and be begun anew, and their lines.
+    held: Vec<(PartId, String)>,
     /// The first line that could not be written.
     failed: Option<std::io::Error>,
 }
@@ -23,7 +28,7 @@ pub(crate) struct Json<W> {
 impl<W: Write + Send> Json<W> {
     /// Prints to `out`; what the model thinks only if `thinking`.
     pub(crate) fn new(out: W, clock: Clock, thinking: bool) -> Self {
-        Self { out, clock, thinking, answers: HashSet::new(), printed: HashSet::new(), failed: None }
+        Self { out, clock, thinking, answers: HashSet::new(), printed: HashSet::new(), held: Vec::new(), failed: None }
     }
 
     /// Whether every line was written.
@@ -31,7 +36,8 @@ impl<W: Write + Send> Json<W> {
     /// # Errors
     ///
     /// Why the first one that was not could not be.
-    pub(crate) fn end(self) -> Result<(), Output> {
+    pub(crate) fn end(mut self) -> Result<(), Output> {
+        self.release();
         self.failed.map_or(Ok(()), |failed| Err(failed.into()))
     }
 
@@ -40,8 +46,19 @@ impl<W: Write + Send> Json<W> {
         if !self.answers.contains(&part.message_id) || !self.printed.insert(part.id.clone()) {
             return;
         }
-        let part_value = serde_json::to_value(part).unwrap_or_default();
-        self.line(kind, &part.session_id, time, "part", part_value);
+        let value = serde_json::to_value(part).unwrap_or_default();
+        let line = line(kind, &part.session_id, time, "part", value);
+        if matches!(part.kind, PartKind::Text { .. } | PartKind::Reasoning { .. }) {
+            self.held.push((part.id.clone(), line));
+            return;
+        }
+        self.release();
+        self.print(&line);
+    }
+
+    /// Prints what was held back: the answer is whole, or nothing more comes.
+    fn release(&mut self) {
+        std::mem::take(&mut self.held).iter().for_each(|(_, line)| self.print(line));
     }
 
     /// The type of the line that `part` makes once it is finished.
@@ -66,17 +83,22 @@ impl<W: Write + Send> Json<W> {
 
     fn error(&mut self, session: &SessionId, error: &Failure) {
         let time = self.clock.now_ms();
-        self.line("error", session, time, "error", serde_json::to_value(error).unwrap_or_default());
+        self.release();
+        self.print(&line("error", session, time, "error", serde_json::to_value(error).unwrap_or_default()));
     }
 
-    fn line(&mut self, kind: &str, session: &SessionId, time: u64, key: &str, value: Value) {
-        let mut line = json!({ "type": kind, "timestamp": time, "sessionID": session.as_str() });
-        line[key] = value;
+    fn print(&mut self, line: &str) {
         // A reader that went away does not stop the turn; the run fails at its end.
         if self.failed.is_none() {
             self.failed = writeln!(self.out, "{line}").and_then(|()| self.out.flush()).err();
         }
     }
+}
+
+fn line(kind: &str, session: &SessionId, time: u64, key: &str, value: Value) -> String {
+    let mut line = json!({ "type": kind, "timestamp": time, "sessionID": session.as_str() });
+    line[key] = value;
+    line.to_string()
 }
 
 impl<W: Write + Send> Render for Json<W> {
@@ -89,11 +111,17 @@ impl<W: Write + Send> Render for Json<W> {
             }
             Event::PartUpdated { part, time, .. } => self.part(part, *time),
             Event::SessionError { session_id, error } => self.error(session_id, error),
+            // A try that failed is taken back.
+            Event::PartRemoved { part_id, .. } => self.held.retain(|(held, _)| held != part_id),
+            Event::SessionStatus { status: Status::Retry { attempt, message, next }, .. } => {
+                let left = Duration::from_millis(next.saturating_sub(self.clock.now_ms()));
+                complain(&format!("… {}", wait(*attempt, message, left)));
+            }
+            Event::SessionStatus { status: Status::Idle, .. } => self.release(),
             Event::SessionCreated { .. }
             | Event::SessionUpdated { .. }
-            | Event::SessionStatus { .. }
+            | Event::SessionStatus { status: Status::Busy, .. }
             | Event::PartDelta { .. }
-            | Event::PartRemoved { .. }
             | Event::PermissionAsked(_)
             | Event::PermissionReplied { .. }
             | Event::QuestionAsked(_)

@@ -15,7 +15,7 @@ mod usage;
 mod words;
 
 use std::io::{IsTerminal, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) use clean::{clean, spelled};
 pub(crate) use console::{Console, leave, print_beside};
@@ -60,6 +60,15 @@ pub(crate) trait Render: Send {
 /// it is no error.
 pub(crate) fn complain(text: &str) {
     print_beside(&format!("{}\n", clean(text)));
+}
+
+/// Says that a request failed and is made again. `tried`: how often it has failed. `left`: how long until the next try.
+fn wait(tried: u32, why: &str, left: Duration) -> String {
+    let next = tried.saturating_add(1);
+    match left.as_millis().div_ceil(1000) {
+        0 => format!("try {next}: {why}"),
+        seconds => format!("try {next} in {seconds} s: {why}"),
+    }
 }
 
 /// Prints a line to stdout.

@@ -5,13 +5,14 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use haft_protocol::{
-    Event, Id, Message, MessageId, Object, Part, PartId, PartKind, Session, SessionId, Status, Tokens, ToolState,
+    Clock, Event, Id, Message, MessageId, Object, Part, PartId, PartKind, Session, SessionId, Status, Tokens, ToolState,
 };
 
 use super::console::{Console, Size};
 use super::markdown::Look;
 use super::tool_line::{doing, latest, lines};
 use super::usage::used;
+use super::wait;
 use super::words::Words;
 use super::{Paint, Render, clean};
 
@@ -29,6 +30,10 @@ const MAX_WIDTH: usize = 100;
 const MAX_CALLS: usize = 6;
 /// Most lines that are shown of what a call at work writes.
 const MAX_LATEST: usize = 5;
+/// Longest wait that is counted down; a longer one is told as this.
+const MAX_COUNTDOWN: Duration = Duration::from_secs(24 * 60 * 60);
+/// Stands below words that the model began and that count no more.
+const BROKE_OFF: &str = "(this answer broke off; it is asked for again)";
 /// The sign of work.
 const SIGNS: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -37,6 +42,7 @@ pub(crate) struct Terminal<W: Write> {
     console: Console<W>,
     paint: Paint,
     thinking: bool,
+    clock: Clock,
     model: String,
     started: Instant,
     /// What the whole session had used before this run, to tell this run's share.
@@ -79,7 +85,12 @@ enum Work {
     Thinks,
     Writes,
     Calls(String),
-    Waits(String),
+    /// Before the next try: what failed, and until when.
+    Waits {
+        tried: u32,
+        why: String,
+        until: Instant,
+    },
 }
 
 /// What a printed line is part of. An empty line stands between lines of different kinds.
@@ -92,12 +103,13 @@ enum Kind {
 }
 
 impl<W: Write + Send> Terminal<W> {
-    /// Draws on `console`; what the model thinks only if `thinking`.
-    pub(crate) fn new(console: Console<W>, thinking: bool, paint: Paint) -> Self {
+    /// Draws on `console`; what the model thinks only if `thinking`. `clock` is the one that the session goes by.
+    pub(crate) fn new(console: Console<W>, thinking: bool, paint: Paint, clock: Clock) -> Self {
         Self {
             console,
             paint,
             thinking,
+            clock,
             model: String::new(),
             started: Instant::now(),
             before: None,
@@ -184,6 +196,17 @@ impl<W: Write + Send> Terminal<W> {
             self.works(Work::Asked);
         } else {
             self.works(if thinking { Work::Thinks } else { Work::Writes });
+        }
+    }
+
+    /// A try that failed is taken back. What was printed of it stays, with a word on what it is.
+    fn removed(&mut self, id: &PartId) {
+        self.calls.retain(|call| call.part != *id);
+        let growing = self.words.iter().position(|(part, _)| part == id).map(|at| self.words.remove(at).1);
+        let shown = growing.is_some() || self.printed.contains(id);
+        growing.into_iter().for_each(|words| self.finish(words));
+        if shown {
+            self.print(Kind::Note, vec![self.paint.dim(BROKE_OFF)]);
         }
     }
 
@@ -297,10 +320,10 @@ impl<W: Write + Send> Terminal<W> {
     /// Who is at work, in at most `rows` lines.
     fn working(&self, now: Instant, rows: usize) -> Vec<String> {
         let turned = now.duration_since(self.started).as_millis() / TURN.as_millis();
-        let sign = SIGNS[(turned % SIGNS.len() as u128) as usize];
+        let sign = || self.paint.cyan(&SIGNS[(turned % SIGNS.len() as u128) as usize].to_string());
         let line = |what: &str, since: Instant| {
             let seconds = now.duration_since(since).as_secs();
-            format!("{} {}", self.paint.cyan(&sign.to_string()), self.paint.dim(&format!("{what} · {seconds} s")))
+            format!("{} {}", sign(), self.paint.dim(&format!("{what} · {seconds} s")))
         };
         if self.calls.is_empty() {
             let Some((work, since)) = &self.work else { return Vec::new() };
@@ -309,7 +332,10 @@ impl<W: Write + Send> Terminal<W> {
                 Work::Thinks => format!("{} thinks", self.model),
                 Work::Writes => format!("{} writes", self.model),
                 Work::Calls(tool) => format!("{} writes a call of {tool}", self.model),
-                Work::Waits(why) => why.clone(),
+                Work::Waits { tried, why, until } => {
+                    let left = until.saturating_duration_since(now);
+                    return vec![format!("{} {}", sign(), self.paint.dim(&wait(*tried, why, left)))];
+                }
             };
             return vec![line(&what, *since)];
         }
@@ -369,13 +395,14 @@ impl<W: Write + Send> Render for Terminal<W> {
             Event::SessionStatus { status, .. } => match status {
                 Status::Busy => self.works(Work::Asked),
                 Status::Idle => self.work = None,
-                Status::Retry { attempt, message, .. } => {
-                    let why = clean(message).replace('\n', " ");
-                    self.works(Work::Waits(format!("waits before try {}: {why}", attempt.saturating_add(1))));
+                Status::Retry { attempt, message, next } => {
+                    let left = Duration::from_millis(next.saturating_sub(self.clock.now_ms()));
+                    let until = Instant::now() + left.min(MAX_COUNTDOWN);
+                    self.works(Work::Waits { tried: *attempt, why: clean(message).replace('\n', " "), until });
                 }
             },
-            Event::PartRemoved { .. }
-            | Event::SessionError { .. }
+            Event::PartRemoved { part_id, .. } => self.removed(part_id),
+            Event::SessionError { .. }
             | Event::PermissionAsked(_)
             | Event::PermissionReplied { .. }
             | Event::QuestionAsked(_)

@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use haft_protocol::{Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Tokens, ToolState};
+use haft_protocol::{
+    Clock, Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Status, Tokens, ToolState,
+};
 
 use super::tool_line::{begun, lines};
 use super::usage::used;
-use super::{Paint, Render, clean};
+use super::{Paint, Render, clean, wait};
 use crate::report::Output;
 
 /// Shows a run. On a terminal everything goes to `out` as it comes; else the final answer alone goes there, and the
@@ -19,6 +21,7 @@ pub(crate) struct Text<O, E> {
     terminal: bool,
     thinking: bool,
     paint: Paint,
+    clock: Clock,
     started: Instant,
     answers: HashSet<MessageId>,
     /// Words that grow on the screen; gone when they ended.
@@ -28,7 +31,7 @@ pub(crate) struct Text<O, E> {
     begun: HashSet<PartId>,
     above: Option<PartId>,
     /// Words of the latest answer that were not shown yet, where stdout is no terminal.
-    held: String,
+    held: Vec<(PartId, String)>,
     /// Whether the cursor stands in the middle of a line.
     midway: bool,
     /// Whether what is shown comes from the store.
@@ -49,21 +52,22 @@ struct Grown {
 }
 
 impl<O: Write + Send, E: Write + Send> Text<O, E> {
-    /// `terminal`: whether stdout is one. `thinking`: whether to show what the model thinks.
-    pub(crate) fn new(out: O, err: E, terminal: bool, thinking: bool, paint: Paint) -> Self {
+    /// `terminal`: whether stdout is one. `thinking`: whether to show what the model thinks. `clock`: the session's.
+    pub(crate) fn new(out: O, err: E, terminal: bool, thinking: bool, paint: Paint, clock: Clock) -> Self {
         Self {
             out,
             err,
             terminal,
             thinking,
             paint,
+            clock,
             started: Instant::now(),
             answers: HashSet::new(),
             grown: HashMap::new(),
             printed: HashSet::new(),
             begun: HashSet::new(),
             above: None,
-            held: String::new(),
+            held: Vec::new(),
             midway: false,
             stored: false,
             before: None,
@@ -83,7 +87,7 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
     /// When nobody reads stdout any more.
     pub(crate) fn end(&mut self, session: &SessionId, go_on: bool) -> Result<(), Output> {
         self.new_line();
-        let answer = std::mem::take(&mut self.held);
+        let answer = self.take_held();
         if !answer.is_empty() {
             writeln!(self.out, "{}", answer.trim_end())?;
             self.out.flush()?;
@@ -151,10 +155,7 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
             if ended && self.printed.insert(part.id.clone()) {
                 match thinking {
                     true => self.aside(&self.paint.dim(&format!("{}\n", clean(text.trim_end())))),
-                    false => {
-                        self.held.push_str(text.trim_end());
-                        self.held.push('\n');
-                    }
+                    false => self.held.push((part.id.clone(), format!("{}\n", text.trim_end()))),
                 }
             }
             return;
@@ -179,11 +180,23 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
 
     /// Shows the words that were held back as what they are: not the final answer.
     fn release(&mut self) {
-        let words = std::mem::take(&mut self.held);
+        let words = self.take_held();
         if !words.is_empty() {
             let words = clean(&words).into_owned();
             self.aside(&words);
         }
+    }
+
+    fn take_held(&mut self) -> String {
+        std::mem::take(&mut self.held).into_iter().map(|(_, words)| words).collect()
+    }
+
+    /// Says that the model is asked again, and when: somebody may be wondering what takes so long.
+    fn again(&mut self, tried: u32, why: &str, next: u64) {
+        let left = Duration::from_millis(next.saturating_sub(self.clock.now_ms()));
+        let line = self.paint.dim(&format!("… {}", wait(tried, &clean(why).replace('\n', " "), left)));
+        self.new_line();
+        self.aside(&format!("{line}\n"));
     }
 
     fn print_words(&mut self, new: &str, thinking: bool) {
@@ -245,9 +258,13 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
             }
             // A question is about to stand there.
             Event::PermissionAsked(_) => self.above = None,
-            Event::SessionStatus { .. }
+            Event::SessionStatus { status: Status::Retry { attempt, message, next }, .. } => {
+                self.again(*attempt, message, *next);
+            }
+            // A try that failed is taken back; what it said is no part of the answer.
+            Event::PartRemoved { part_id, .. } => self.held.retain(|(held, _)| held != part_id),
+            Event::SessionStatus { status: Status::Busy | Status::Idle, .. }
             | Event::SessionError { .. }
-            | Event::PartRemoved { .. }
             | Event::PermissionReplied { .. }
             | Event::QuestionAsked(_)
             | Event::QuestionReplied { .. }

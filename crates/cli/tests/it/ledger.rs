@@ -229,7 +229,7 @@ fn its_settings_can_be_looked_at() {
     let ledger = Ledger::played(&[]);
     let shown = ledger.haft(&["debug", "config"]).ok().json();
     assert_eq!(shown["config"]["model"], "gateway/large");
-    assert_eq!(shown["config"]["username"], "{env:LEDGER_USER}", "as it is written");
+    assert_eq!(shown["config"]["username"], "somebody");
     assert_eq!(shown["config"]["permission"]["bash"]["npm test *"], "allow");
     let shown_text = shown.to_string();
     assert!(!shown_text.contains("key-of-the-gateway"), "a key is not shown: {shown_text}");

@@ -455,7 +455,7 @@ fn what_is_shown_names_its_file_and_keeps_secrets() {
     expect![[r#"
         {
           "config": {
-            "model": "a/{env:NAME}",
+            "model": "a/hidden-name",
             "provider": {
               "x": {
                 "env": [
@@ -471,7 +471,7 @@ fn what_is_shown_names_its_file_and_keeps_secrets() {
               }
             },
             "tool_output": {
-              "max_lines": "{env:LINES}"
+              "max_lines": 7
             },
             "agent": {
               "a": {

@@ -12,16 +12,16 @@ const SETTERS: [&str; 10] =
     ["export", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray", "getopts", "unset"];
 
 /// Those that change how later commands are read or found.
-const CHANGERS: [&str; 14] = [
+const CHANGERS: [&str; 20] = [
     "alias", "unalias", "enable", "hash", "bind", "complete", "compgen", "compopt", "fc", "history", "coproc",
-    "emulate", "zmodload", "autoload",
+    "emulate", "zmodload", "autoload", "setopt", "unsetopt", "disable", "repeat", "sched", "zargs",
 ];
 
 /// Those that take no path and run nothing, whatever they are given.
-const TALKERS: [&str; 42] = [
+const TALKERS: [&str; 41] = [
     "echo", "true", "false", ":", "sleep", "seq", "expr", "basename", "dirname", "date", "whoami", "id", "pwd",
     "uname", "hostname", "kill", "exit", "return", "break", "continue", "shift", "wait", "jobs", "fg", "bg", "disown",
-    "type", "which", "nproc", "tty", "umask", "ulimit", "times", "logout", "dirs", "arch", "groups", "tr", "factor",
+    "type", "which", "nproc", "tty", "umask", "ulimit", "times", "logout", "dirs", "groups", "tr", "factor",
     "uptime", "printenv", "yes",
 ];
 
@@ -61,6 +61,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
         }
         "printf" => {
             no_expressions(walk, command.args);
+            patterns(walk, command.args);
             if command.args.first().is_some_and(|arg| arg.dynamic || arg.start.starts_with("-v")) {
                 set_names(walk, command.args.get(1..2).unwrap_or_default());
             }
@@ -69,6 +70,10 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
         name if SETTERS.contains(&name) => {
             no_expressions(walk, command.args);
             set_names(walk, command.args);
+            if name == "read" {
+                // Without a name it sets this one.
+                walk.set("REPLY");
+            }
             let refers = |arg: &Arg| arg.start.starts_with('-') && arg.start.contains('n');
             if matches!(name, "declare" | "typeset" | "local") && command.args.iter().any(refers) {
                 walk.unknown("a variable that stands for another");
@@ -78,7 +83,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
             }
         }
         name if CHANGERS.contains(&name) => walk.unknown(&format!("{name} changes what later commands mean")),
-        name if TALKERS.contains(&name) => {}
+        name if TALKERS.contains(&name) => patterns(walk, command.args),
         _ => return false,
     }
     true
@@ -138,7 +143,15 @@ fn trap(walk: &mut Walk<'_>, args: &[Arg]) {
     match first.literal().filter(|_| first.one && !first.choice) {
         Some(text) if text.is_empty() || text == "-" || args.len() == 1 => {}
         // It runs at any time, from any folder the text went to.
-        Some(text) => walk.script(&text, false),
+        Some(text) => {
+            let last = |arg: &Arg| arg.literal().is_some_and(|name| matches!(name.as_str(), "EXIT" | "0"));
+            let behind = args.iter().skip_while(|arg| !std::ptr::eq(*arg, first)).skip(1);
+            if !behind.clone().all(last) {
+                // In the middle, and what it sets is set here.
+                walk.variables.any_set = true;
+            }
+            walk.script(&text, false);
+        }
         None => walk.unknown("what trap runs is not known before the run"),
     }
 }
@@ -170,6 +183,13 @@ fn shopt(walk: &mut Walk<'_>, command: Command<'_>) {
     let fine = |text: &String| text.starts_with('-') && !text.contains('o') || MODES.contains(&text.as_str());
     if !command.texts().iter().all(|text| text.as_ref().is_some_and(fine)) {
         walk.unknown("shopt changes what later commands mean");
+    }
+}
+
+/// Patterns are worked out before anything runs, and show what is there.
+fn patterns(walk: &mut Walk<'_>, args: &[Arg]) {
+    for arg in args.iter().filter(|arg| !arg.dynamic) {
+        walk.pattern_shows(arg);
     }
 }
 

@@ -9,8 +9,15 @@ use crate::walk::Walk;
 pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<String>) -> Option<String> {
     let args = command.args;
     let starts = |arg: &&Arg| !arg.start.starts_with(['-', '(', '!', ')', ',']) || arg.dynamic;
-    // `-H`, `-L` and `-P` stand before the folders.
-    let skip = args.iter().take_while(|arg| matches!(arg.start.as_str(), "-H" | "-L" | "-P")).count();
+    // Some options stand before the folders; the second line is BSD's.
+    let before = |arg: &&Arg| {
+        matches!(arg.start.as_str(), "-H" | "-L" | "-P" | "--" | "-O0" | "-O1" | "-O2" | "-O3")
+            || matches!(arg.start.as_str(), "-E" | "-X" | "-d" | "-s" | "-x")
+    };
+    let skip = args.iter().take_while(before).count();
+    if args.get(skip).is_some_and(|arg| arg.start == "-D" || arg.start == "-f") {
+        walk.unknown("where find looks cannot be told");
+    }
     let mut roots: Vec<Arg> = args.iter().skip(skip).take_while(starts).cloned().collect();
     let rest = args.get(skip + roots.len()..).unwrap_or_default();
     if roots.is_empty() {

@@ -20,17 +20,24 @@ const RUNNING: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("bsdtar", "", &["--use-compress-program"]),
-    ("rsync", "e", &["--rsh", "--rsync-path"]),
-    ("sort", "", &["--compress-program"]),
+    ("rsync", "e", &["--rsh", "--rsync-path", "--files-from"]),
+    ("sort", "", &["--compress-program", "--files0-from"]),
+    ("wc", "", &["--files0-from"]),
+    ("du", "", &["--files0-from"]),
     ("split", "", &["--filter"]),
     ("zip", "TU", &["--unzip-command", "--test"]),
-    ("man", "PH", &["--pager", "--html"]),
+    ("man", "PHC", &["--pager", "--html", "--config-file"]),
+    ("nc", "ec", &["--exec", "--sh-exec", "--lua-exec"]),
+    ("ncat", "ec", &["--exec", "--sh-exec", "--lua-exec"]),
+    ("netcat", "ec", &["--exec", "--sh-exec"]),
+    ("bun", "ep", &["--eval", "--print", "--preload"]),
+    ("mysql", "", &["--pager", "--tee", "--init-command", "--plugin-dir"]),
     ("rg", "", &["--pre", "--hostname-bin"]),
     ("fd", "xX", &["--exec", "--exec-batch"]),
     ("fdfind", "xX", &["--exec", "--exec-batch"]),
     ("fzf", "", &["--preview", "--bind", "--listen", "--become"]),
     ("bat", "", &["--pager"]),
-    ("less", "", &["--lesskey-src", "--lesskey-file"]),
+    ("less", "k", &["--lesskey-src", "--lesskey-file", "--lesskey-content"]),
     ("install", "", &["--strip-program"]),
     ("curl", "K", &["--config", "--engine"]),
     ("wget", "e", &["--execute", "--use-askpass", "--config"]),
@@ -41,7 +48,7 @@ const RUNNING: &[(&str, &str, &[&str])] = &[
     ("rustc", "C", &["--codegen"]),
     ("gcc", "B", &["-wrapper"]),
     ("ctags", "", &["--options"]),
-    ("npm", "", &["--script-shell", "--shell", "--git", "--call"]),
+    ("npm", "", &["--script-shell", "--shell", "--git", "--call", "--node-options"]),
     ("npx", "c", &["--call", "--script-shell"]),
     ("pytest", "pc", &["--rootdir", "--confcutdir"]),
     ("psql", "", &["--file"]),
@@ -68,6 +75,36 @@ const NOT_FOLLOWED: &[&str] = &[
     "perf",
     "valgrind",
     "systemd-run",
+    "launchctl",
+    "xdg-open",
+    "open",
+    "chsh",
+    "crontab",
+    "caffeinate",
+    "chronic",
+    "ifne",
+    "vipe",
+    "rush",
+    "xe",
+    "hyperfine",
+    "watchexec",
+    "nodemon",
+    "mispipe",
+    "eatmydata",
+    "proxychains",
+    "proxychains4",
+    "torsocks",
+    "torify",
+    "aa-exec",
+    "sg",
+    "newgrp",
+    "login",
+    "bpftrace",
+    "sudoedit",
+    "rename",
+    "prename",
+    "file-rename",
+    "patch",
     "systemd-nspawn",
     "at",
     "batch",
@@ -101,6 +138,15 @@ const NOT_FOLLOWED: &[&str] = &[
     "dtach",
     "abduco",
     "vim",
+    "vimdiff",
+    "rvim",
+    "gvim",
+    "vimtutor",
+    "nvim-qt",
+    "emacsclient",
+    "kak",
+    "hx",
+    "micro",
     "vi",
     "nvim",
     "view",
@@ -162,7 +208,7 @@ const NOT_FOLLOWED: &[&str] = &[
 ];
 
 /// Of those that only run something when asked by an option, and are often used to look.
-const OFTEN_HARMLESS: &[&str] = &["rpm", "cpio"];
+const OFTEN_HARMLESS: &[&str] = &["rpm"];
 
 /// Whether "always" for this program may mean more than it seems when one of its calls is unknown.
 pub(crate) fn is_flexible(name: &str) -> bool {
@@ -179,14 +225,13 @@ pub(crate) fn run_programs(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
         walk.unknown(&format!("what {} runs is not looked into", command.name));
         return true;
     }
-    if matches!(command.name, "psql" | "mysql" | "sqlite3" | "mongosh") {
-        let escapes = |text: &String| {
-            text.contains("\\!") || text.contains("\\|") || text.contains(".shell") || text.contains(".system")
-        };
-        if command.texts().iter().flatten().any(escapes) {
-            walk.unknown(&format!("{} is given a command to run", command.name));
-            return true;
-        }
+    if matches!(command.name, "less" | "more" | "most") && command.texts().iter().flatten().any(|t| t.starts_with('+')) {
+        walk.unknown(&format!("{} is given a command to run", command.name));
+        return true;
+    }
+    if matches!(command.name, "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh") && speaks_to_the_system(command) {
+        walk.unknown(&format!("{} is given a command to run", command.name));
+        return true;
     }
     let Some((_, letters, longs)) = RUNNING.iter().find(|row| row.0 == command.name) else { return false };
     let letters = match command.name {
@@ -207,6 +252,31 @@ pub(crate) fn run_programs(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
         }
     }
     found
+}
+
+/// Whether a client of a database is told more than to ask the database: its own commands run programs, and read and
+/// write files, and so do some functions. Without a question among its arguments it reads one, which nobody has seen.
+fn speaks_to_the_system(command: Command<'_>) -> bool {
+    const WORDS: [&str; 14] = [
+        "program", "system", "source", "outfile", "dumpfile", "load_file", "load data", "readfile", "writefile",
+        "load_extension", "fsdir", "attach", "vacuum", "edit(",
+    ];
+    let texts: Vec<String> = command.texts().into_iter().flatten().collect();
+    let own = |text: &str| text.contains('\\') || (text.starts_with('.') && command.name == "sqlite3");
+    let told = texts.iter().any(|text| {
+        let low = text.to_lowercase();
+        own(text) || WORDS.iter().any(|word| low.contains(word))
+    });
+    let asks = match command.name {
+        "sqlite3" => command.args.iter().filter(|arg| !arg.start.starts_with('-')).count() > 1,
+        _ => texts.iter().any(|text| {
+            ["-c", "-e", "-l", "-V"].iter().any(|option| text.starts_with(option))
+                || ["--command", "--execute", "--list", "--eval", "--version", "--help"]
+                    .iter()
+                    .any(|option| text.starts_with(option))
+        }),
+    };
+    told || !asks
 }
 
 /// Whether `text` is the option `long`, or the beginning of it, as many programs take it.

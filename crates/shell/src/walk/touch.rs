@@ -21,6 +21,13 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes the folders whose content the patterns in `arg` show.
+    pub(crate) fn pattern_shows(&mut self, arg: &Arg) {
+        for text in arg.texts.iter().filter(|text| text.glob_at().is_some()) {
+            self.touch_text(text, Touching::Enter);
+        }
+    }
+
     /// The same for a path that is no word of its own, such as the value of an option.
     pub(crate) fn touch_path(&mut self, path: &str, how: Touching) {
         self.touch_text(&Text::new(path, crate::text::Kind::Plain), how);
@@ -44,6 +51,7 @@ impl Walk<'_> {
         }
         if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") {
             self.out.network = true;
+            self.unknown("it opens a connection");
             return;
         }
         if rest.contains("..") {

@@ -71,7 +71,7 @@ fn timeless(emulated: &Emulated) -> String {
 }
 
 fn terminal(emulated: &Emulated) -> Terminal<Emulated> {
-    let mut shown = Terminal::new(emulated.console(), false, Paint::OFF);
+    let mut shown = Terminal::new(emulated.console(), false, Paint::OFF, Clock::scripted(1));
     shown.head("build", "v/m");
     shown
 }
@@ -205,7 +205,9 @@ fn who_is_at_work_is_said() {
     let pending = ToolState::Pending { input: Object::new(), raw: String::new() };
     row(&mut shown, changed(&events[0], &id, call("edit", pending)), "* v/m writes a call of edit ·");
     let retry = Status::Retry { attempt: 1, message: "slow down".to_owned(), next: 0 };
-    row(&mut shown, status(retry), "* waits before try 2: slow down ·");
+    row(&mut shown, status(retry), "* try 2: slow down");
+    let retry = Status::Retry { attempt: 2, message: "slow\ndown".to_owned(), next: 60_000 };
+    row(&mut shown, status(retry), "* try 3 in 60 s: slow down");
     row(&mut shown, status(Status::Idle), "> build · v/m");
     assert_eq!(shown.due(), None, "nothing moves any more");
 }
@@ -252,8 +254,12 @@ fn many_events_make_few_frames() {
     }
     let (session, events) = story();
     let frames = Counted::default();
-    let mut shown =
-        Terminal::new(Console::of_size(frames.clone(), || Size { columns: 80, rows: 24 }), false, Paint::ON);
+    let mut shown = Terminal::new(
+        Console::of_size(frames.clone(), || Size { columns: 80, rows: 24 }),
+        false,
+        Paint::ON,
+        Clock::scripted(1),
+    );
     let started = Instant::now();
     // The words of the first answer begin, and grow by 200 kB.
     events[..3].iter().for_each(|event| shown.show(event));
@@ -308,7 +314,7 @@ proptest! {
     ) {
         let emulated = Emulated::new(columns, rows);
         let (session, events) = story();
-        let mut shown = Terminal::new(emulated.console(), false, Paint::ON);
+        let mut shown = Terminal::new(emulated.console(), false, Paint::ON, Clock::scripted(1));
         events[..3].iter().for_each(|event| shown.show(event));
         let Event::PartDelta { session_id, message_id, part_id, field, .. } = events[3].clone() else { panic!() };
         let (mut rest, mut count) = (ANSWER, 0);
@@ -355,4 +361,19 @@ fn a_value_of_any_form_is_shown() {
         shown.tick();
     }
     shown.end(&session, false);
+}
+
+#[test]
+fn words_of_a_try_that_failed_are_marked() {
+    let emulated = Emulated::new(60, 10);
+    let (session, events) = story();
+    let mut shown = terminal(&emulated);
+    // The first words of the story, whole or half, are taken back; then it is told again.
+    let Event::PartUpdated { part, .. } = &events[2] else { panic!("{:?}", events[2]) };
+    let (message_id, part_id) = (part.message_id.clone(), part.id.clone());
+    events[..4].iter().for_each(|event| shown.show(event));
+    shown.show(&Event::PartRemoved { session_id: session.clone(), message_id, part_id });
+    events[10..].iter().for_each(|event| shown.show(event));
+    shown.end(&session, false);
+    sees(&emulated, expect![[r#""#]]);
 }

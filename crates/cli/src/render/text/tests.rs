@@ -8,7 +8,7 @@ use super::super::story::story;
 #[track_caller]
 fn check(terminal: bool, session: &SessionId, events: &[Event], want: Expect) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut shown = Text::new(&mut out, &mut err, terminal, false, Paint::new(false));
+    let mut shown = Text::new(&mut out, &mut err, terminal, false, Paint::new(false), Clock::scripted(1));
     shown.head("build", "v/m");
     events.iter().for_each(|event| shown.show(event));
     shown.end(session, false).unwrap();
@@ -142,7 +142,7 @@ fn what_is_seen_twice_is_shown_once() {
         events[..stored].iter().for_each(|event| history.apply(event));
         for terminal in [true, false] {
             let (mut out, mut err) = (Vec::new(), Vec::new());
-            let mut shown = Text::new(&mut out, &mut err, terminal, false, Paint::new(false));
+            let mut shown = Text::new(&mut out, &mut err, terminal, false, Paint::new(false), Clock::scripted(1));
             events[..seen].iter().for_each(|event| shown.show(event));
             for turned in history.messages() {
                 let (session_id, info) = (session.clone(), Box::new(turned.info.clone()));
@@ -160,4 +160,19 @@ fn what_is_seen_twice_is_shown_once() {
             }
         }
     }
+}
+
+#[test]
+fn a_try_that_failed_is_no_part_of_the_answer() {
+    let (session, events) = story();
+    let (half, whole) = (&events[2..6], &events[9..]);
+    let Event::PartUpdated { part, .. } = &events[2] else { panic!("{:?}", events[2]) };
+    let (message_id, part_id) = (part.message_id.clone(), part.id.clone());
+    let status = Status::Retry { attempt: 1, message: "cut\noff".to_owned(), next: 2_500 };
+    let mut told = vec![events[0].clone(), events[1].clone()];
+    told.extend_from_slice(half);
+    told.push(Event::PartRemoved { session_id: session.clone(), message_id, part_id });
+    told.push(Event::SessionStatus { session_id: session.clone(), status });
+    told.extend_from_slice(whole);
+    check(false, &session, &told, expect![[r#""#]]);
 }
