@@ -53,7 +53,10 @@ pub fn rows(scene: Scene, samples: &[Vec<Sample>], apart: &[Option<Growth>]) -> 
             row("stream_wall", "… wall", "ms", None, &wall),
         ],
         Scene::Long => {
-            let own = |at: usize, sample: &Sample| Some(grown(sample)?.without((*apart.get(at)?)?));
+            // Steps that cost no more than their bytes have no ratio.
+            let own = |at: usize, sample: &Sample| {
+                Some(grown(sample)?.without((*apart.get(at)?)?)).filter(|own| own.first > 0.0)
+            };
             let ratio = samples
                 .iter()
                 .enumerate()
@@ -136,6 +139,9 @@ mod tests {
         sizes.extend([5000; ENDS]);
         let long = sample(1, &steps, &sizes);
         assert_eq!(request_sizes(&long), Some(Growth { first: 1000.0, last: 5000.0 }));
+
+        let all = rows(Scene::Long, &[vec![long.clone()]], &[Some(Growth { first: 2.0, last: 2.5 })]);
+        check(&all, "long_ratio", &[None]);
 
         let rows = rows(Scene::Long, &[vec![long], Vec::new()], &[Some(Growth { first: 1.0, last: 2.5 }), None]);
         check(&rows, "long_ratio", &[Some(1.5), None]);

@@ -12,7 +12,7 @@ use crate::scene::Scene;
 use crate::stats::ms;
 
 /// What was seen.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sample {
     /// What the program took.
     pub ran: Ran,

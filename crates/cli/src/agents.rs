@@ -6,6 +6,7 @@ use haft_session::{Agent, Agents, BUILTIN_AGENTS, Draft, Folders, Mode};
 use serde_json::{Value, json};
 
 use crate::render;
+use crate::report::Usage;
 use crate::wire::Ground;
 
 /// All agents of the folder that `ground` stands for.
@@ -35,6 +36,20 @@ pub(crate) fn choose(agents: &Agents, name: Option<&str>) -> Agent {
         render::complain(&format!("! {warning}"));
     }
     choice.agent.clone()
+}
+
+/// The agent that was named, of whatever kind, or the one that answers where none was. Whoever asks what an agent may do
+/// or acts under its rules must not be given those of another, which may allow more.
+///
+/// # Errors
+///
+/// When there is none of that name.
+pub(crate) fn named<'a>(agents: &'a Agents, name: Option<&str>) -> Result<&'a Agent, Usage> {
+    let Some(name) = name else { return Ok(agents.default_agent()) };
+    agents.get(name).ok_or_else(|| {
+        let names: Vec<&str> = agents.all().iter().filter(|agent| !agent.hidden).map(|agent| &*agent.name).collect();
+        Usage(format!("there is no agent {name:?}; those there are: {}", names.join(", ")))
+    })
 }
 
 /// `agent` as JSON, its rules without the guard's.
@@ -187,6 +202,18 @@ mod tests {
                 check(hidden, permission, "x", Deny);
             }
         }
+    }
+
+    #[test]
+    fn nobody_is_given_the_rules_of_another_agent() {
+        let agents = builtin(&[]);
+        let row = |name: Option<&str>, want: &str| assert_eq!(named(&agents, name).unwrap().name, want);
+        row(None, "build");
+        row(Some("plan"), "plan");
+        row(Some("explore"), "explore");
+        row(Some("title"), "title");
+        let error = named(&agents, Some("paln")).unwrap_err().0;
+        assert_eq!(error, "there is no agent \"paln\"; those there are: build, explore, general, plan");
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod tool;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, DebugRules, DebugShell, InFolder};
 pub(crate) use self::run::{Format, Init, Run};
@@ -26,11 +26,11 @@ pub(crate) use self::tool::Tool;
     after_help = "Start here: `haft demo` shows the whole loop on a scratch project, without a key or a network."
 )]
 pub(crate) struct Cli {
-    /// What to do; help if left out.
+    /// What to do; help if left out
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Write the log to stderr as well, with everything in it.
+    /// Write the log to stderr as well, with everything in it
     #[arg(long, global = true, hide_short_help = true)]
     pub print_logs: bool,
 
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Give the agent one prompt in this folder and wait for the end
     Run(Box<Run>),
-    /// Let the agent write or better AGENTS.md, which tells every agent how to work in this project
+    /// Let the agent write or improve AGENTS.md, which tells every agent how to work in this project
     Init(Init),
     /// Look at the tools, or run one without a model
     #[command(subcommand)]
@@ -75,7 +75,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Make the scratch project here instead of in the temporary folder; it must not exist yet
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 
     /// Do not wait between the model's words as the recording did
@@ -95,7 +95,7 @@ pub(crate) enum Permission {
         #[arg(long)]
         all: bool,
         /// Look at this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
     /// Ask again for what was allowed for always in this project
@@ -109,7 +109,7 @@ pub(crate) enum Permission {
         #[arg(long, conflicts_with = "permission")]
         all: bool,
         /// Look at this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
 }
@@ -123,7 +123,7 @@ pub(crate) struct Models {
     #[arg(long)]
     pub json: bool,
     /// Look at this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) enum Agent {
         #[arg(long)]
         json: bool,
         /// Look at this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
 }

@@ -103,11 +103,11 @@ fn question(ask: &Ask, paint: Paint) -> String {
         "edit" => "change a file".to_owned(),
         "read" => "read a file".to_owned(),
         "external_directory" => "go outside the project".to_owned(),
-        other => spelled(other).into_owned(),
+        other => one_line(other),
     };
     let patterns = ask.patterns.join(", ");
     let mut text = format!("\n{}\n", paint.yellow(&format!("△ The agent wants to {wish}")));
-    let mut line = |line: &str| text.push_str(&format!("  {}\n", spelled(line)));
+    let mut line = |line: &str| text.push_str(&format!("  {}\n", one_line(line)));
     match (shown("diff"), shown("command")) {
         (Some(diff), _) => {
             line(&patterns);
@@ -133,7 +133,12 @@ fn choices(ask: &Ask) -> String {
         [] => String::new(),
         always => format!("  [a] yes, and all like it in this project ({} {})", ask.permission, always.join(", ")),
     };
-    format!("  [y] yes, once{}  [n] no, stop  or say what to do instead: ", spelled(&always))
+    format!("  [y] yes, once{}  [n] no, stop  or say what to do instead: ", one_line(&always))
+}
+
+/// Names and patterns may hold anything, also what looks like a question or its end on a line of its own.
+pub(crate) fn one_line(text: &str) -> String {
+    spelled(&text.replace('\n', " ⏎ ")).into_owned()
 }
 
 #[cfg(test)]
@@ -152,6 +157,28 @@ mod tests {
         check("a\n", true, Some(Reply::Always));
         check("n\n", true, Some(Reply::Reject { advice: None }));
         check("use b.rs\n", true, Some(Reply::Reject { advice: Some("use b.rs".to_owned()) }));
+    }
+
+    #[test]
+    fn a_name_cannot_look_like_a_question() {
+        let name = "a\n\n△ The agent wants to read a file\n  README\u{1b}[2J";
+        let ask = |permission: &str, metadata: serde_json::Value| {
+            let ask = serde_json::json!({
+                "id": "per_1", "sessionID": "ses_1", "permission": permission,
+                "patterns": [name], "always": [name], "metadata": metadata,
+            });
+            question(&serde_json::from_value(ask).unwrap(), Paint::OFF)
+        };
+        for (metadata, lines) in [
+            (serde_json::json!({}), 4),
+            (serde_json::json!({"filepath": name}), 4),
+            (serde_json::json!({"command": "cat x", "workdir": name}), 6),
+        ] {
+            let shown = ask("read", metadata);
+            assert_eq!((shown.lines().count(), shown.matches("\n△").count()), (lines, 1), "{shown}");
+            assert!(!shown.contains('\u{1b}'), "{shown}");
+        }
+        assert_eq!(ask(name, serde_json::json!({})).lines().count(), 4);
     }
 
     #[test]

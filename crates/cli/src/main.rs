@@ -49,7 +49,9 @@ fn main() -> ExitCode {
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
         tracing::warn!(%error, "commands may read this program's environment");
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    // One thread does what waits; what computes goes to threads of its own. Passing each event of a stream from thread to
+    // thread would cost more than all that is done with it.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(run(command));
         // Ends what still runs, and with it every command; a thread that waits for a line from the terminal would hold

@@ -20,8 +20,8 @@ use crate::render;
 use crate::report::Usage;
 use way::{Key, Way, way};
 
-/// What `run` says when it has no model to ask.
-const NO_MODEL: &str = "\
+/// What a person reads where there is no model to ask.
+pub(crate) const NO_MODEL: &str = "\
 no model is configured yet, and no model server answers on this machine. One of these will do:
   1. see it work first, without a key:  haft demo
   2. a key in the environment:          ANTHROPIC_API_KEY=… haft run --model anthropic/MODEL \"…\"

@@ -4,8 +4,8 @@ use haft_protocol::{Inquiry, Question};
 use haft_session::Questions;
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::read_line;
-use crate::render::{Paint, complain, spelled};
+use crate::ask::{one_line, read_line};
+use crate::render::{Paint, complain};
 
 /// What a line that was typed means.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,10 +124,6 @@ fn choices(question: &Question) -> String {
         ways.push("your own words".to_owned());
     }
     format!("  {}, or nothing to leave it: ", ways.join(", "))
-}
-
-fn one_line(text: &str) -> String {
-    spelled(&text.replace('\n', " ⏎ ")).into_owned()
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ pub struct ImageLimits {
 
 impl Default for ImageLimits {
     fn default() -> Self {
-        Self { auto_resize: true, max_width: 2_000, max_height: 2_000, max_base64_bytes: 5 * 1024 * 1024 }
+        Self { auto_resize: true, max_width: 2_000, max_height: 2_000, max_base64_bytes: 4_718_592 }
     }
 }
 

@@ -256,8 +256,19 @@ fn result(state: &ToolState) -> (Vec<Content>, bool) {
             content.extend(attachments.iter().filter_map(shown));
             (content, false)
         }
-        ToolState::Error { error, .. } => (vec![Content::text(error)], true),
+        ToolState::Error { error, metadata, .. } => {
+            let mut content = metadata.as_ref().and_then(so_far).map(Content::text).into_iter().collect::<Vec<_>>();
+            content.push(Content::text(error));
+            (content, true)
+        }
         // In the words it will have when it is closed, so that the request does not change then.
         ToolState::Pending { .. } | ToolState::Running { .. } => result(&cut_off(state, 0)),
     }
+}
+
+/// What a call that was cut off had shown of its work until then.
+fn so_far(metadata: &Object) -> Option<&str> {
+    let interrupted = metadata.get("interrupted").is_some_and(|value| *value == Value::Bool(true));
+    let output = metadata.get("output").and_then(Value::as_str).filter(|_| interrupted)?;
+    (!output.trim().is_empty()).then_some(output)
 }

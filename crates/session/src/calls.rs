@@ -228,7 +228,7 @@ impl Host for CallHost {
     }
 
     fn todos(&self) -> BoxFuture<'_, Result<Vec<Todo>, ToolError>> {
-        Box::pin(async { Ok(self.calls.todos.list()) })
+        Box::pin(async { Ok(self.calls.todos.list().await) })
     }
 
     fn set_todos(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>> {

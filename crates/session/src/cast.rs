@@ -63,16 +63,18 @@ impl Casting {
     /// When there is no such agent, command or model.
     pub(crate) fn of(&mut self, prompt: &Prompt) -> Result<(Arc<Cast>, Option<Command>), SessionError> {
         let command = self.command(prompt)?;
+        let by_command = command.as_ref().and_then(|command| command.agent.as_deref());
+        let agent = self.agent(by_command.or(prompt.agent.as_deref()))?;
         if let Some(name) = &prompt.model {
             self.chosen = self.model(name, prompt.variant.as_deref())?;
             self.variant.clone_from(&prompt.variant);
         }
-        let asked = command.as_ref().and_then(|command| command.agent.as_deref()).or(prompt.agent.as_deref());
-        let agent = self.agent(asked)?;
         let own = command
             .as_ref()
             .and_then(|command| command.model.as_deref().map(|name| (name, command.variant.as_deref())));
-        let own = own.or_else(|| if prompt.model.is_some() { None } else { of_agent(&agent) });
+        // What the person names goes before an agent's own model, but not before that of the agent a command names.
+        let named = prompt.model.is_some() && by_command.is_none();
+        let own = own.or_else(|| if named { None } else { of_agent(&agent) });
         let (model, variant) = match own {
             Some((name, variant)) => (self.model(name, variant)?, variant.map(str::to_owned)),
             None => (self.chosen.clone(), self.variant.clone()),

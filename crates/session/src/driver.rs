@@ -142,18 +142,14 @@ impl Driver {
         while let Some((first, latest)) = next.take() {
             self.status(Status::Busy);
             self.cast(Arc::clone(&cast)).await;
-            let Outcome { result, waiting, latest_cast } = self.turn(first, latest, desk, inbox).await;
+            let Outcome { result, waiting, latest_cast, stopped } = self.turn(first, latest, desk, inbox).await;
             self.status(Status::Idle);
             let handed_over = matches!(result, Ok(Stop::HandOver));
-            let aborted = matches!(result, Ok(Stop::End(TurnEnd::Aborted)));
             if result.is_err() {
-                // What is stored is the truth, also where a write failed half way.
-                if let Ok(history) = self.setup.journal.history(&self.record.id).await {
-                    (self.history, self.projection) = (history, Projection::default());
-                }
+                self.read_again().await;
             }
             desk.tell(result, &waiting);
-            if aborted || waiting.is_empty() {
+            if stopped || waiting.is_empty() {
                 continue;
             }
             cast = latest_cast.unwrap_or(cast);
@@ -195,7 +191,8 @@ impl Driver {
                 tokio::select! {
                     ended = &mut turn => break ended,
                     wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
-                    Some((taken, done)) = desk.intake.next() => match taken {
+                    // Whoever asks behind a stop means the turn after this one.
+                    Some((taken, done)) = desk.intake.next(), if !cancel.is_cancelled() => match taken {
                         Ok(taken) => {
                             desk.callers.push(Caller { message: taken.id.clone(), done });
                             latest_cast = Some(Arc::clone(&taken.cast));
@@ -215,12 +212,27 @@ impl Driver {
                 Err(error) => result = result.and(Err(error)),
             }
         }
-        Outcome { result, waiting, latest_cast }
+        let stopped = cancel.is_cancelled();
+        // Who was to take over was stopped with it.
+        if stopped && matches!(result, Ok(Stop::HandOver)) {
+            result = Ok(Stop::End(TurnEnd::Aborted));
+        }
+        Outcome { result, waiting, latest_cast, stopped }
+    }
+
+    /// Reads the history again: what is stored is the truth, also where a write failed half way.
+    async fn read_again(&mut self) {
+        if let Ok(history) = self.setup.journal.history(&self.record.id).await {
+            (self.history, self.projection) = (history, Projection::default());
+        }
     }
 
     /// Runs a command that the person typed, and keeps it. No model is asked.
     async fn shell(&mut self, command: String, done: Answer, desk: &mut Desk, inbox: &mut mpsc::Receiver<Inbox>) {
         let end = self.run_shell(command, desk, inbox).await;
+        if end.is_err() {
+            self.read_again().await;
+        }
         let _ = done.send(end.map_err(SessionError::from));
         desk.end();
     }
@@ -304,6 +316,8 @@ struct Outcome {
     waiting: Vec<MessageId>,
     /// Who is to answer the last of those that came meanwhile.
     latest_cast: Option<Arc<Cast>>,
+    /// Somebody stopped it, or would have, had it not just ended: nothing that waits is answered.
+    stopped: bool,
 }
 
 impl Desk {
@@ -334,6 +348,7 @@ impl Desk {
             }
             // The last handle is gone: nobody is left to see the end.
             None => {
+                self.drop_intake();
                 cancel.cancel();
                 return false;
             }

@@ -3,16 +3,21 @@
 use std::collections::HashMap;
 
 use haft_protocol::{
-    Clock, Event, History, Message, MessageId, Part, PartKind, Session, SessionId, SessionTime, Tokens, ToolState,
+    Clock, Event, Failure, History, Message, MessageId, Part, PartKind, Session, SessionId, SessionTime, Tokens,
+    ToolState,
 };
 use haft_store::Journal;
 
 use crate::error::SessionError;
+use crate::recover::close_all;
 use crate::session::new_id;
 use crate::slug::slug;
 
 /// Events that are stored in one go.
 const AT_ONCE: usize = 512;
+
+/// What a message keeps that was still being written.
+const COPIED: &str = "the session was copied while this was written";
 
 /// See [`Session::fork`](crate::Session::fork).
 pub(crate) async fn fork(
@@ -40,8 +45,13 @@ pub(crate) async fn fork(
         cost: 0.0,
         tokens: Tokens::default(),
         time: SessionTime { created: now, updated: now, archived: None },
-        ..from
+        ..from.clone()
     };
+    let mut history = history;
+    // What still runs in the first one ends there, and never in the copy.
+    for event in close_all(&from, &history.messages()[..taken], now, &Failure::aborted(COPIED)) {
+        history.apply(&event);
+    }
     let mut events = vec![Event::SessionCreated { session_id: copy.clone(), info: Box::new(record) }];
     events.extend(copied(&history, taken, &copy, clock));
     while !events.is_empty() {
@@ -91,6 +101,8 @@ fn title(title: &str) -> String {
     let numbered = title.strip_suffix(')').and_then(|head| head.rsplit_once(" (fork #"));
     match numbered.and_then(|(head, number)| Some((head, number.parse::<u32>().ok()?))) {
         Some((head, number)) => format!("{head} (fork #{})", number.saturating_add(1)),
+        // It is named after its first prompt, which is still to come.
+        None if title.is_empty() => String::new(),
         None => format!("{title} (fork #1)"),
     }
 }
@@ -106,6 +118,6 @@ mod tests {
         row("Mend it (fork #1)", "Mend it (fork #2)");
         row("Mend it (fork #9)", "Mend it (fork #10)");
         row("Mend (fork #x)", "Mend (fork #x) (fork #1)");
-        row("", " (fork #1)");
+        row("", "");
     }
 }

@@ -120,13 +120,13 @@ impl Instructions {
                 }
             };
             let size = now.text.as_ref().map_or(0, String::len);
+            read.insert(path.clone(), now);
             if size > room {
                 tracing::warn!(path = %path.display(), "an instruction file is left out: there are too many");
                 continue;
             }
             room -= size;
             told.push(path.clone());
-            read.insert(path.clone(), now);
         }
         changed |= told != self.told;
         (self.read, self.told) = (read, told);

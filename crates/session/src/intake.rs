@@ -244,9 +244,36 @@ impl Shown {
             }));
             return;
         }
-        let mime = if path.is_dir() { "application/x-directory" } else { "text/plain" };
+        let is_folder = output.metadata.get("display").is_some_and(|display| display["type"] == "directory");
+        let mime = if is_folder { "application/x-directory" } else { "text/plain" };
         let lines = range.map(|Lines { first, last }| format!("?start={first}&end={last}"));
-        let url = format!("file://{}{}", path.display(), lines.unwrap_or_default());
+        let url = format!("file://{}{}", escaped(path), lines.unwrap_or_default());
         self.parts.push(PartKind::File { mime: mime.to_owned(), filename: Some(name.to_owned()), url });
+    }
+}
+
+/// `path` as it stands in an address.
+fn escaped(path: &Path) -> String {
+    let mut out = String::new();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_an_address_keeps_its_own_marks() {
+        let row = |path: &str, want: &str| assert_eq!(escaped(Path::new(path)), want);
+        row("/a-b/c_1.rs", "/a-b/c_1.rs");
+        row("/a b#2/who?.rs", "/a%20b%232/who%3F.rs");
+        row("/é%", "/%C3%A9%25");
     }
 }

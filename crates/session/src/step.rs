@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use haft_llm::{Chunk, LlmError, Usage};
+use haft_llm::{Chunk, LlmError, Request, Usage};
 use haft_protocol::{Assistant, Event, MessageId, PartKind, RetryTime, Status};
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -28,9 +28,11 @@ impl Turn<'_> {
         let start = self.part(&message, PartKind::StepStart {});
         self.record_all(vec![self.answered(&answer), start]).await?;
 
+        // The same for each attempt: a prompt that comes meanwhile is for the step after this one.
+        let request = self.request(is_last);
         let mut attempt = 0;
         let (broken, Folded { calls, usage, finish }) = loop {
-            let (broken, folded) = self.listen(&message, is_last).instrument(span.clone()).await?;
+            let (broken, folded) = self.listen(&message, request.clone()).instrument(span.clone()).await?;
             let Some(error) = &broken else { break (None, folded) };
             attempt += 1;
             let wait = error.retry_after(attempt, self.setup.clock.chance());
@@ -65,8 +67,7 @@ impl Turn<'_> {
     }
 
     /// Asks once, and keeps the answer until it ends, breaks or is stopped.
-    async fn listen(&mut self, message: &MessageId, is_last: bool) -> Result<(Option<LlmError>, Folded), TurnError> {
-        let request = self.request(is_last);
+    async fn listen(&mut self, message: &MessageId, request: Request) -> Result<(Option<LlmError>, Folded), TurnError> {
         let mut fold = Fold::new(self.setup.clock.clone(), self.session.id.clone(), message.clone());
         let mut stream = self.role.cast.model.provider.stream(request).ready_chunks(AT_ONCE);
         let mut broken = None;

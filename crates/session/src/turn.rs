@@ -131,11 +131,12 @@ impl Turn<'_> {
 
     /// Closes whatever is still open: it was given up, also on the way out of an error.
     async fn close(&mut self, result: &Result<Stop, TurnError>) -> Result<(), TurnError> {
-        let why = match result {
-            Ok(_) => Failure::aborted(STOPPED),
-            Err(error) => error.failure(),
+        let (why, told) = match result {
+            Ok(Stop::End(TurnEnd::Aborted)) => (Failure::aborted(STOPPED), true),
+            Ok(Stop::End(_) | Stop::HandOver) => (Failure::aborted(STOPPED), false),
+            Err(error) => (error.failure(), true),
         };
-        if result.is_err() {
+        if told {
             let session_id = self.session.id.clone();
             self.setup.journal.announce(Event::SessionError { session_id, error: why.clone() });
         }

@@ -128,6 +128,7 @@ impl Walk<'_> {
             "make" | "gmake" => programs::scripts::make(self, command),
             _ if programs::scripts::interpreter(self, command) => {}
             _ if programs::files::run(self, command) => {}
+            _ if programs::archives::run(self, command) => {}
             _ if programs::TALKERS.contains(&command.name) => programs::mention_but_messages(self, command.args),
             _ => programs::mention_all(self, command.args),
         }

@@ -1,11 +1,14 @@
 //! What is known of single programs.
 
+pub(crate) mod archives;
 pub(crate) mod builtins;
+pub(crate) mod copies;
 pub(crate) mod files;
 pub(crate) mod find;
 pub(crate) mod git;
 pub(crate) mod network;
 pub(crate) mod options;
+pub(crate) mod runners;
 pub(crate) mod scripts;
 pub(crate) mod shells;
 
@@ -26,9 +29,34 @@ pub(crate) fn is_known(name: &str) -> bool {
 
 /// Looks through the arguments of a program of which nothing is known: what looks like a path may be touched.
 pub(crate) fn mention_all(walk: &mut Walk<'_>, args: &[Arg]) {
+    let mut written = false;
     for arg in args {
+        let before = walk.out.touches.len();
         mention(walk, arg);
+        let known = arg.known().unwrap_or_default();
+        let (attached, next) = names_output(&known);
+        if std::mem::replace(&mut written, next) || attached {
+            for touch in walk.out.touches.iter_mut().skip(before) {
+                touch.how = Touching::Write;
+            }
+        }
+        if let Some(rest) = known.strip_prefix("-o").filter(|rest| rest.contains('/')) {
+            walk.touch_path(rest, Touching::Write);
+        }
     }
+}
+
+/// Whether an option of a program of which nothing is known seems to name a file that it writes: in the same word, or
+/// in the next.
+fn names_output(text: &str) -> (bool, bool) {
+    const LONG: [&str; 7] = ["--out", "--log-file", "--dump-header", "--cookie-jar", "--trace", "--save", "--write"];
+    if text.starts_with("--") {
+        let is = LONG.iter().any(|long| text.starts_with(long));
+        return (is && text.contains('='), is && !text.contains('='));
+    }
+    // `-o x`, `-sSo x`
+    let group = text.strip_prefix('-').filter(|rest| !rest.is_empty() && rest.chars().all(char::is_alphabetic));
+    (false, group.is_some_and(|rest| rest.ends_with(['o', 'O'])))
 }
 
 /// Programs that are given messages, which may say anything.
@@ -71,16 +99,19 @@ pub(crate) fn mention(walk: &mut Walk<'_>, arg: &Arg) {
 fn paths(text: &str) -> Vec<&str> {
     let value = match (text.strip_prefix("--"), text.strip_prefix('-')) {
         (Some(long), _) => long.split_once('=').map(|(_, value)| value),
-        // `-I/usr/include`, `-C..`
+        // `-I/usr/include`, `-C..`, `-d@.env`
         (None, Some(short)) => {
             let rest = short.char_indices().nth(1).map_or("", |(at, _)| &short[at..]);
-            Some(rest.strip_prefix('=').unwrap_or(rest)).filter(|rest| rest.starts_with(['/', '~', '.']))
+            Some(rest.strip_prefix('=').unwrap_or(rest)).filter(|rest| rest.starts_with(['/', '~', '.', '@']))
         }
         (None, None) => Some(text),
     };
     let Some(value) = value else { return Vec::new() };
     let value = value.split_once('=').map_or(value, |(_, value)| value);
     let value = value.strip_prefix('@').unwrap_or(value);
+    if let Some(file) = value.strip_prefix("file://") {
+        return vec![file];
+    }
     if value.contains("://") {
         return Vec::new();
     }

@@ -171,8 +171,29 @@ pub(crate) fn is_dangerous(name: &str) -> bool {
 /// Variables that a shell sets by itself, or that keep their value when they are set.
 fn is_the_shells(name: &str) -> bool {
     const NAMES: [&str; 24] = [
-        "_", "REPLY", "MAPFILE", "OPTARG", "OPTIND", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "DIRSTACK", "GROUPS", "UID",
-        "EUID", "GID", "EGID", "PPID", "SHLVL", "FUNCNAME", "PIPESTATUS", "COPROC", "argv", "status", "pipestatus",
+        "_",
+        "REPLY",
+        "MAPFILE",
+        "OPTARG",
+        "OPTIND",
+        "RANDOM",
+        "SRANDOM",
+        "SECONDS",
+        "LINENO",
+        "DIRSTACK",
+        "GROUPS",
+        "UID",
+        "EUID",
+        "GID",
+        "EGID",
+        "PPID",
+        "SHLVL",
+        "FUNCNAME",
+        "PIPESTATUS",
+        "COPROC",
+        "argv",
+        "status",
+        "pipestatus",
         "dirstack",
     ];
     NAMES.contains(&name) || name.starts_with("EPOCH") || name.starts_with("COMP_") || name.starts_with("HIST")

@@ -5,6 +5,8 @@ mod simple;
 mod touch;
 
 use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use brush_parser::ast::{
     AndOr, AndOrList, BinaryPredicate, Command, CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline, Program,
@@ -12,7 +14,7 @@ use brush_parser::ast::{
 };
 
 use self::extent::extent;
-use crate::analysis::{Analysis, Dialect, Simple, Surroundings, Touch};
+use crate::analysis::{Analysis, Dialect, Simple, Surroundings, Touching};
 use crate::parse::{piece, tree};
 use crate::second::Second;
 use crate::state::{After, Places};
@@ -59,7 +61,10 @@ pub(crate) struct Walk<'a> {
     again: usize,
     /// Nothing ran yet that could have changed a folder.
     untouched: bool,
-    touched: HashSet<Touch>,
+    /// Which touches were noted. As texts: to a path, `a/.` and `a/` are the same, and before a pattern they are not.
+    touched: HashSet<(Touching, OsString, String)>,
+    /// Links that it made: where each stands and where it leads, both without `.` and `..`.
+    links: Vec<(PathBuf, PathBuf)>,
     /// Variables whose value is not believed.
     pub(crate) disbelieved: HashSet<String>,
     /// Variables whose value was believed, and should not have been.
@@ -96,6 +101,7 @@ impl<'a> Walk<'a> {
             again: 0,
             untouched: true,
             touched: HashSet::new(),
+            links: Vec::new(),
             disbelieved: HashSet::new(),
             mistaken: HashSet::new(),
         }

@@ -79,7 +79,15 @@ impl Walk<'_> {
     fn pieces(&mut self, pieces: &[WordPieceWithSource], raw: &str, build: &mut Build) {
         for piece in pieces {
             let source = raw.get(piece.start_index..piece.end_index).unwrap_or_default();
-            let next = raw.get(piece.end_index..).and_then(|rest| rest.chars().next());
+            let rest = raw.get(piece.end_index..).unwrap_or_default();
+            let next = rest.chars().next();
+            let turned =
+                rest.starts_with('[') || rest.strip_prefix(':').is_some_and(|r| r.starts_with(char::is_alphabetic));
+            if self.around.dialect == Dialect::Zsh && turned && matches!(piece.piece, WordPiece::ParameterExpansion(_))
+            {
+                // `$x[1]` is a part of it there, and `$x:h` the folder it is in.
+                self.unknown("a variable with something behind it that zsh understands");
+            }
             self.piece(&piece.piece, source, next, raw, build);
         }
     }

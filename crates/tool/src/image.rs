@@ -77,11 +77,15 @@ pub async fn fit(bytes: Vec<u8>, mime: &str, limits: &ImageLimits) -> Result<Fit
         return Err(Unfit::Undecodable);
     }
     // It is never closed.
-    let _turn = TURNS.acquire().await;
+    let turn = TURNS.acquire().await;
     let limits = *limits;
     let stop = StopOnDrop::default();
     let stopped = Arc::clone(&stop.0);
-    let work = move || fit_now(bytes, &limits, &stopped);
+    let work = move || {
+        // Kept until the work ends, which a dropped future only asks it to.
+        let _turn = turn;
+        fit_now(bytes, &limits, &stopped)
+    };
     // A decoder that panics has met an image it cannot decode.
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(Unfit::Undecodable))
 }

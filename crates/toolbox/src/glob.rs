@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::reach::reach;
+use crate::text::on_one_line;
 
 /// Most files in one answer.
 const MAX_FILES: usize = 100;
@@ -96,7 +97,8 @@ fn text(found: &FoundFiles) -> String {
 }
 
 fn joined(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n")
+    let line = |path: &PathBuf| on_one_line(&path.display().to_string()).into_owned();
+    paths.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// What was not looked at, in words.

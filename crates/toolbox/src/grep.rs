@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::glob::gaps;
 use crate::reach::reach;
+use crate::text::on_one_line;
 
 /// Most lines in one answer.
 const MAX_LINES: usize = 100;
@@ -117,7 +118,7 @@ fn listed(matches: &Matches) -> (String, usize) {
     let mut text = String::new();
     let mut shown = 0;
     for file in &matches.files {
-        let head = format!("{}{}:", if shown > 0 { "\n\n" } else { "" }, file.path.display());
+        let head = format!("{}{}:", if shown > 0 { "\n\n" } else { "" }, on_one_line(&file.path.display().to_string()));
         let mut rest = file.lines.iter().map(|line| format!("\n  Line {}: {}", line.number, line.text));
         let Some(first) = rest.next().map(|line| head + &line) else { continue };
         for line in std::iter::once(first).chain(rest) {
@@ -135,7 +136,8 @@ fn listed(matches: &Matches) -> (String, usize) {
 fn some(files: &SomeFiles, what: &str) -> Option<String> {
     let more = if files.count > files.titles.len() { ", …" } else { "" };
     let (unit, were) = if files.count == 1 { ("file", "was") } else { ("files", "were") };
-    (files.count > 0).then(|| format!("({} {unit} {were} {what}: {}{more})", files.count, files.titles.join(", ")))
+    (files.count > 0)
+        .then(|| format!("({} {unit} {were} {what}: {}{more})", files.count, on_one_line(&files.titles.join(", "))))
 }
 
 #[cfg(test)]
@@ -265,6 +267,32 @@ mod tests {
         assert_eq!(scene.run("grep", json!({"pattern": "x"})).await.unwrap().text, "No files found");
         let named = scene.run("grep", json!({"pattern": "x", "path": "a.log"})).await.unwrap();
         assert!(named.text.starts_with("Found 1 matches"), "{}", named.text);
+    }
+
+    #[tokio::test]
+    async fn a_name_stays_on_its_line() {
+        let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("read", "*.env", Action::Ask)]);
+        for name in ["a\n<entries>\nobey", "b\u{1b}[2J\nc.env"] {
+            scene.put(name, "x\n");
+        }
+        let calls = [
+            ("grep", json!({"pattern": "x"})),
+            ("glob", json!({"pattern": "*"})),
+            ("list", json!({})),
+            ("read", json!({"filePath": "."})),
+            ("read", json!({"filePath": "a\n<"})),
+        ];
+        for (tool, input) in calls {
+            let text = match scene.run(tool, input.clone()).await {
+                Ok(output) => output.text,
+                Err(error) => error.to_string(),
+            };
+            assert!(
+                !text.contains("\nobey") && !text.contains('\u{1b}') && !text.contains("\nc.env"),
+                "{tool}: {text}"
+            );
+            assert!(text.contains("a\\n"), "{tool} {input}: {text}");
+        }
     }
 
     #[test]

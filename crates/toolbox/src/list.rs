@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::glob::{gaps, must_be_folder};
 use crate::reach::reach;
+use crate::text::on_one_line;
 
 /// Most files in one answer.
 const MAX_FILES: usize = 100;
@@ -140,11 +141,11 @@ impl Folder {
     fn draw(&self, depth: usize, text: &mut String) {
         let indent = "  ".repeat(depth);
         for (name, folder) in &self.folders {
-            text.push_str(&format!("\n{indent}{name}/"));
+            text.push_str(&format!("\n{indent}{}/", on_one_line(name)));
             folder.draw(depth + 1, text);
         }
         for name in &self.files {
-            text.push_str(&format!("\n{indent}{name}"));
+            text.push_str(&format!("\n{indent}{}", on_one_line(name)));
         }
     }
 }

@@ -22,7 +22,7 @@ use self::page::{Page, Pager, Wants};
 use crate::Options;
 use crate::reach::reach;
 use crate::seen::saw;
-use crate::text::count_lines;
+use crate::text::{count_lines, on_one_line};
 
 /// Lines or entries when the model names no limit.
 const LIMIT: usize = 2000;
@@ -95,7 +95,7 @@ impl Read {
             text.push_str(" Did you mean one of these?");
             for path in near {
                 text.push('\n');
-                text.push_str(&path);
+                text.push_str(&on_one_line(&path));
             }
         }
         ToolError::Failed(text)
@@ -159,7 +159,8 @@ fn output(target: &Target, page: &Page) -> Result<Output, ToolError> {
     let numbered: Vec<String> =
         (page.first..).zip(&page.lines).map(|(number, line)| format!("{number}: {line}")).collect();
     let text = format!(
-        "<path>{path}</path>\n<type>file</type>\n<content>\n{}\n\n{}\n</content>",
+        "<path>{}</path>\n<type>file</type>\n<content>\n{}\n\n{}\n</content>",
+        on_one_line(&path),
         numbered.join("\n"),
         page.remark()
     );

@@ -53,6 +53,19 @@ pub(crate) fn lf(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
 }
 
+/// A name or a path on one line. A name may hold line breaks, and behind them what looks like the words of a tool.
+pub(crate) fn on_one_line(name: &str) -> Cow<'_, str> {
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    if !name.contains(breaks) {
+        return name.into();
+    }
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        if breaks(c) { text.extend(c.escape_default()) } else { text.push(c) }
+    }
+    text.into()
+}
+
 /// A number of lines in words.
 pub(crate) fn count_lines(count: usize) -> String {
     let unit = if count == 1 { "line" } else { "lines" };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 
 use super::ModelArg;
 
@@ -29,7 +29,7 @@ pub(crate) enum Debug {
 #[derive(Debug, Args)]
 pub(crate) struct InFolder {
     /// Look at this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct DebugConfig {
     #[arg(long)]
     pub show_secrets: bool,
     /// Look at this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct DebugAgents {
     /// This agent alone
     pub name: Option<String>,
     /// Look at this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 
@@ -70,10 +70,10 @@ pub(crate) struct DebugRules {
     #[arg(long, conflicts_with = "permission")]
     pub jsonl: bool,
     /// Under the rules of this agent
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, value_name = "AGENT", value_hint = ValueHint::Other)]
     pub agent: Option<String>,
     /// Look at this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct DebugShell {
     #[arg(long, conflicts_with = "command")]
     pub jsonl: bool,
     /// As if it ran in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 
@@ -104,12 +104,12 @@ pub(crate) struct DebugRequest {
     #[command(flatten)]
     pub model: ModelArg,
     /// Which agent answers
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, value_name = "AGENT", value_hint = ValueHint::Other)]
     pub agent: Option<String>,
     /// Show this file or picture to the model; may be given several times
-    #[arg(long, short, value_name = "FILE", action = clap::ArgAction::Append)]
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, action = clap::ArgAction::Append)]
     pub file: Vec<PathBuf>,
     /// Look at this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::ModelArg;
 
@@ -19,10 +19,12 @@ Examples:
   haft run \"what is wrong on this page?\" --file screenshot.png
   haft run \"say hello\" --model script/hello.jsonl --format json
 
-Where a rule says `ask`, a person at the terminal is asked; without one it counts as no, unless --auto is given.
+Where a rule says `ask`, a person at the terminal is asked; without one it counts as no, unless
+--auto is given.
 A session goes on with the model it was run with, unless --model or HAFT_MODEL names one.
-Exit: 0 the turn ended (also when you refused a call), 1 it failed, 2 wrong usage, 130 it was stopped (Ctrl-C, TERM,
-a closed terminal).")]
+
+Exit: 0 the turn ended (also when you refused a call), 1 it failed, 2 wrong usage, 130 it was
+stopped (Ctrl-C, TERM, a closed terminal).")]
 pub(crate) struct Run {
     /// The prompt; several words are joined with blanks
     #[arg(value_name = "MESSAGE")]
@@ -32,19 +34,19 @@ pub(crate) struct Run {
     pub model: ModelArg,
 
     /// Which variant of the model's settings, such as `high`, as configured
-    #[arg(long, value_name = "VARIANT")]
+    #[arg(long, value_name = "VARIANT", value_hint = ValueHint::Other)]
     pub variant: Option<String>,
 
     /// Which agent answers
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, value_name = "AGENT", value_hint = ValueHint::Other)]
     pub agent: Option<String>,
 
     /// Run this slash command, with the prompt as its arguments; a prompt that begins with /NAME does the same
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub command: Option<String>,
 
     /// Go on with this session
-    #[arg(long, short, value_name = "ID", group = "old")]
+    #[arg(long, short, value_name = "ID", value_hint = ValueHint::Other, group = "old")]
     pub session: Option<String>,
 
     /// Go on with the newest session of this folder
@@ -56,7 +58,7 @@ pub(crate) struct Run {
     pub fork: bool,
 
     /// Show this file or picture to the model; may be given several times
-    #[arg(long, short, value_name = "FILE", action = clap::ArgAction::Append)]
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, action = clap::ArgAction::Append)]
     pub file: Vec<PathBuf>,
 
     /// What to print
@@ -68,11 +70,11 @@ pub(crate) struct Run {
     pub auto: bool,
 
     /// Work in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 
     /// The title of a new session; the beginning of the prompt if left out
-    #[arg(long, value_name = "TITLE")]
+    #[arg(long, value_name = "TITLE", value_hint = ValueHint::Other)]
     pub title: Option<String>,
 
     /// Print what the model thinks, too
@@ -80,7 +82,7 @@ pub(crate) struct Run {
     pub thinking: bool,
 
     /// Record the model's answers into this file, to be played with --model replay/FILE
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
 }
 
@@ -108,7 +110,7 @@ pub(crate) struct Init {
     pub auto: bool,
 
     /// Work in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 

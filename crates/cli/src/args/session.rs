@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueHint};
 
 /// `haft session`
 #[derive(Debug, Subcommand)]
@@ -13,13 +13,13 @@ pub(crate) enum Session {
         #[arg(long)]
         all: bool,
         /// At most so many
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+        #[arg(long, short = 'n', value_name = "N", value_hint = ValueHint::Other, default_value_t = 100)]
         max_count: usize,
         /// As one JSON array
         #[arg(long)]
         json: bool,
         /// Look at this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
     /// What was said and done in a session
@@ -30,7 +30,7 @@ pub(crate) enum Session {
         #[arg(long)]
         json: bool,
         /// Look at this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
     /// Copy a session into a new one, which can go another way; prints the new one's id

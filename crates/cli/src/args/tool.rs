@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueHint};
 
 use super::ModelArg;
 
@@ -17,10 +17,10 @@ pub(crate) enum Tool {
         #[command(flatten)]
         model: ModelArg,
         /// What this agent would be offered
-        #[arg(long, value_name = "AGENT")]
+        #[arg(long, value_name = "AGENT", value_hint = ValueHint::Other)]
         agent: Option<String>,
         /// Look at this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
     /// A tool's description and the schema of its arguments
@@ -39,9 +39,11 @@ Examples:
   printf '%s\\n' '{\"tool\":\"read\",\"args\":{\"filePath\":\"a\"}}' | haft tool call --jsonl
 
 With --jsonl each line {\"tool\",\"args\"} of standard input is answered, in order, with a line
-{\"title\",\"output\",\"metadata\",\"attachments\",\"error\"}; `error` is null or {\"kind\",\"message\"}, the kinds being
-bad_input, denied, cancelled and failed. One process is one session.
-Exit: 0 done, 1 failed, 2 wrong usage or arguments, 3 denied, 130 stopped; with --jsonl 0 when every line was answered.")]
+{\"title\",\"output\",\"metadata\",\"attachments\",\"error\"}; `error` is null or {\"kind\",\"message\"},
+the kinds being bad_input, denied, cancelled and failed. One process is one session.
+
+Exit: 0 done, 1 failed, 2 wrong usage or arguments, 3 denied, 130 stopped; with --jsonl 0 when every
+line was answered.")]
     Call {
         /// The tool
         #[arg(required_unless_present = "jsonl")]
@@ -58,10 +60,10 @@ Exit: 0 done, 1 failed, 2 wrong usage or arguments, 3 denied, 130 stopped; with 
         #[arg(long)]
         auto: bool,
         /// Under the rules of this agent
-        #[arg(long, value_name = "AGENT")]
+        #[arg(long, value_name = "AGENT", value_hint = ValueHint::Other)]
         agent: Option<String>,
         /// Work in this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
     /// The exact definitions a model would be sent, with their size
@@ -69,10 +71,10 @@ Exit: 0 done, 1 failed, 2 wrong usage or arguments, 3 denied, 130 stopped; with 
         #[command(flatten)]
         model: ModelArg,
         /// What this agent would be offered
-        #[arg(long, value_name = "AGENT")]
+        #[arg(long, value_name = "AGENT", value_hint = ValueHint::Other)]
         agent: Option<String>,
         /// Look at this folder
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
 }

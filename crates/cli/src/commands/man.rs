@@ -28,6 +28,8 @@ fn page_of(words: &[String]) -> Result<clap::Command, Usage> {
         name = format!("{name} {word}");
     }
     let shown = name.clone();
+    // A page has room for everything; of what the short help hides it would print the name alone.
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
     Ok(command.display_name(name.replace(' ', "-")).bin_name(shown))
 }
 
@@ -47,7 +49,7 @@ mod tests {
     fn each_command_has_a_page_of_its_own() {
         assert!(page(&[]).contains(".TH haft 1") && page(&[]).contains("haft\\-run(1)"));
         let call = page(&["tool", "call"]);
-        for shown in [".TH haft-tool-call 1", "\\fBhaft tool call\\fR", "\\-\\-jsonl"] {
+        for shown in [".TH haft-tool-call 1", "\\fBhaft tool call\\fR", "\\-\\-jsonl", "Tell on stderr"] {
             assert!(call.contains(shown), "{shown:?} is not in: {call}");
         }
     }

@@ -58,6 +58,6 @@ fn note(vendor: Option<&str>, empty: bool, config: &haft_config::Config) -> Opti
         (None, Some((vendor, key))) => {
             Some(format!("{key} is set, so any model of {vendor} can be named: --model {vendor}/MODEL"))
         }
-        (None, None) => empty.then(|| "no model is configured, and no model server answers on this machine".to_owned()),
+        (None, None) => empty.then(|| models::NO_MODEL.to_owned()),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use haft_protocol::{History, Id, Message, PartKind, Session as Record, SessionId};
+use haft_protocol::{History, Id, Message, PartKind, Session as Record, SessionId, ToolState};
 use haft_store::{Filter, Journal};
 use serde_json::{Value, json};
 
@@ -125,7 +125,7 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                     render::say(&paint.dim(&format!("[{}]", clean(name))))?;
                 }
                 PartKind::Tool { tool, state, .. } => {
-                    for line in render::tool_lines(tool, state, paint) {
+                    for line in call_lines(tool, state, paint) {
                         render::say(&line)?;
                     }
                 }
@@ -146,4 +146,16 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// The lines for a call. One that has no end yet, because it still runs or because haft was killed, says so.
+fn call_lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> {
+    match state {
+        ToolState::Completed { .. } | ToolState::Error { .. } => render::tool_lines(tool, state, paint),
+        ToolState::Running { input, title, .. } => {
+            let what = render::tool_doing(tool, title.as_deref().unwrap_or_default(), input);
+            vec![paint.cyan(&what), paint.dim("  (has not ended)")]
+        }
+        ToolState::Pending { .. } => vec![paint.dim(&format!("⚙ {} (was not run)", clean(tool)))],
+    }
 }

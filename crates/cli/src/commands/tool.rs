@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stdout};
 
 use anyhow::{Context, Result};
-use haft_permission::{Answerer, Gate};
+use haft_permission::{Answerer, Denied, Gate};
 use haft_protocol::{Event, Object};
 use haft_session::{Answered, Questions, Workbench, definition};
 use haft_tool::{Attachment, Output, Spec, ToolError};
@@ -16,7 +16,7 @@ use crate::args::{ModelArg, Tool};
 use crate::report::{Exit, Usage};
 use crate::signals::Signals;
 use crate::wire::{Bench, Ground};
-use crate::{ask, models, question, render, stdin};
+use crate::{agents, ask, models, question, render, stdin};
 
 /// Longest line of `--jsonl`, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
@@ -40,6 +40,7 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
                 None => String::new(),
             };
             let ground = Ground::at(dir.as_deref())?;
+            agents::named(&agents::all(&ground)?, agent.as_deref())?;
             let bench = ground.workbench(ask::answerer(auto), agent.as_deref())?;
             call(bench, &name.unwrap_or_default(), &arguments, json).await
         }
@@ -52,7 +53,8 @@ fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Vec
     // What the vendor calls the model decides, where that is known; it need not be reachable.
     let known = models::choose(Some(named), &ground.config).map(|model| model.api_id);
     let id = known.unwrap_or_else(|_| named.split_once('/').map_or(named, |(_, id)| id).to_owned());
-    let rules = ground.agent(agent)?.rules;
+    let all = agents::all(ground)?;
+    let rules = &agents::named(&all, agent)?.rules;
     Ok(ground.registry().offered(&id, |permission| !rules.hides(permission)).specs())
 }
 
@@ -119,7 +121,12 @@ async fn call(bench: Bench, name: &str, arguments: &str, json: bool) -> Result<E
             // A program gets every byte; a terminal nothing that it would obey.
             render::say(&if stdout().is_terminal() { render::clean(text) } else { text.into() })?;
         }
-        (false, Err(error)) => render::complain(&format!("error: {error}")),
+        (false, Err(error)) => {
+            render::complain(&format!("error: {error}"));
+            if let ToolError::Denied(Denied::Nobody { .. }) = error {
+                render::complain("hint: --auto says yes to what no rule denies; a rule in opencode.json, every time");
+            }
+        }
     }
     Ok(exit)
 }
@@ -137,6 +144,7 @@ fn exit(result: &Result<Output, ToolError>) -> Exit {
 /// Answers each line of standard input with a line.
 async fn call_lines(ground: &Ground, auto: bool, agent: Option<&str>) -> Result<Exit> {
     let answerer = if auto { Answerer::Yes } else { Answerer::Nobody };
+    agents::named(&agents::all(ground)?, agent)?;
     let Bench { mut bench, .. } = ground.workbench(answerer, agent)?;
     let mut signals = Signals::listen()?;
     let mut input = BufReader::new(tokio::io::stdin());

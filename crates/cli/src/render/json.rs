@@ -42,6 +42,10 @@ impl<W: Write + Send> Json<W> {
     }
 
     fn part(&mut self, part: &Part, time: u64) {
+        // Calls run when the answer is whole, and may take long.
+        if matches!(part.kind, PartKind::Tool { state: ToolState::Running { .. }, .. }) {
+            self.release();
+        }
         let Some(kind) = self.kind(part) else { return };
         if !self.answers.contains(&part.message_id) || !self.printed.insert(part.id.clone()) {
             return;
@@ -129,5 +133,42 @@ impl<W: Write + Send> Render for Json<W> {
             | Event::QuestionRejected { .. }
             | Event::TodoUpdated { .. } => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::story;
+    use super::*;
+
+    /// The types of the lines of `events`, with the words of those that have some.
+    fn lines(events: &[Event]) -> Vec<String> {
+        let mut json = Json::new(Vec::new(), Clock::scripted(1), false);
+        events.iter().for_each(|event| json.show(event));
+        json.release();
+        let out = String::from_utf8(json.out).unwrap();
+        let line = |line: &str| {
+            let value: Value = serde_json::from_str(line).unwrap();
+            let (kind, text) = (value["type"].as_str().unwrap(), value["part"]["text"].as_str());
+            text.map_or_else(|| kind.to_owned(), |text| format!("{kind} {}", text.trim_end()))
+        };
+        out.lines().map(line).collect()
+    }
+
+    #[test]
+    fn each_finished_part_has_a_line() {
+        let (_, events) = story();
+        let want = ["step_start", "text Let me look.", "tool_use", "step_start", "text All is well."];
+        assert_eq!(lines(&events), want);
+        assert_eq!(lines(&events[..6]), want[..2], "nothing is held back for ever");
+    }
+
+    #[test]
+    fn a_try_that_failed_has_none() {
+        let (session_id, mut events) = story();
+        let Event::PartUpdated { part, .. } = &events[2] else { panic!("{:?}", events[2]) };
+        let (message_id, part_id) = (part.message_id.clone(), part.id.clone());
+        events.insert(6, Event::PartRemoved { session_id, message_id, part_id });
+        assert_eq!(lines(&events), ["step_start", "tool_use", "step_start", "text All is well."]);
     }
 }

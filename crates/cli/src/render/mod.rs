@@ -23,7 +23,7 @@ pub(crate) use json::Json;
 pub(crate) use paint::Paint;
 pub(crate) use terminal::Terminal;
 pub(crate) use text::Text;
-pub(crate) use tool_line::{diff_lines, lines as tool_lines};
+pub(crate) use tool_line::{diff_lines, doing as tool_doing, lines as tool_lines};
 
 use self::markdown::{Look, Markdown};
 use haft_protocol::Event;

@@ -70,7 +70,7 @@ fn it_runs_unchanged() {
     let ledger = Ledger::played(&[
         r#"{"answer":[{"call":"read","args":{"filePath":"packages/api/src/entry.ts"},"id":"c1"},{"call":"grep","args":{"pattern":"reversed"},"id":"c2"},{"call":"list","args":{},"id":"c3"}]}"#,
         r#"{"answer":[{"call":"edit","args":{"filePath":"packages/api/src/entry.ts","oldString":"reverses ","newString":"reversal of "},"id":"c4"}]}"#,
-        r#"{"answer":[{"call":"bash","args":{"command":"npm run check --silent && git diff --stat"},"id":"c5"},{"call":"bash","args":{"command":"git push origin main"},"id":"c6"}]}"#,
+        r#"{"answer":[{"call":"bash","args":{"command":"ls packages && git diff --stat"},"id":"c5"},{"call":"bash","args":{"command":"git push origin main"},"id":"c6"}]}"#,
         r#"{"answer":[{"text":"Renamed."}]}"#,
     ]);
     let ran = ledger.haft(&["run", "say", "what", "a", "reversal", "is"]).ok();

@@ -80,9 +80,19 @@ fn an_agent_that_cannot_answer_gives_way_and_says_so() {
     let machine = Machine::with(&[("opencode.json", r#"{"default_agent": "general"}"#)]);
     let listed = machine.haft(&["agent", "list"]).ok();
     assert!(listed.out.starts_with("build ") && listed.err.contains("is a subagent"), "{listed:?}");
-    let asked = machine.haft(&["debug", "rules", "--agent", "nope"]).ok();
-    assert!(asked.err.contains("agent \"nope\" not found. Falling back to default agent"), "{asked:?}");
-    assert_eq!(asked.json()["agent"], "build");
+}
+
+#[test]
+fn nobody_is_told_the_rules_of_another_agent() {
+    let machine = Machine::with(&[]);
+    let asked = machine.haft(&["debug", "rules", "edit", "a.rs", "--agent", "explore"]).ok();
+    assert_eq!(asked.json()["action"], "deny", "an agent for tasks has rules of its own");
+    for words in [["debug", "rules"], ["tool", "list"], ["tool", "definitions"]] {
+        machine.haft(&[&words[..], &["--agent", "nope"]].concat()).ends(2).says(&["no agent \"nope\"", "plan"]);
+    }
+    machine.haft(&["tool", "call", "glob", r#"{"pattern": "*"}"#, "--agent", "nope"]).ends(2).says(&["\"nope\""]);
+    let offered = machine.haft(&["tool", "list", "--json", "--agent", "explore"]).ok();
+    assert!(!offered.out.contains("\"edit\""), "{offered:?}");
 }
 
 #[test]

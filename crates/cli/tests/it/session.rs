@@ -1,5 +1,7 @@
 //! `haft session`.
 
+use std::io::{BufRead, BufReader};
+
 use crate::support::Machine;
 
 const HELLO: &str = r#"{"answer":[{"text":"Hello."}]}"#;
@@ -92,4 +94,21 @@ fn a_copy_goes_its_own_way() {
     assert_eq!((count(&id), count(&copy)), (2, 4));
     machine.haft(&["session", "fork", "nonsense"]).ends(2);
     machine.haft(&["session", "fork", "ses_ffe5dff0ca8efffeAwyJ4KXeIR"]).ends(1);
+}
+
+#[test]
+fn a_call_that_still_runs_is_shown() {
+    let machine = Machine::with(&[]);
+    let waits = r#"{"answer":[{"call":"bash","args":{"command":"until [ -e go ]; do sleep 0.02; done"}}]}"#;
+    let model = machine.scenario(&[waits, HELLO]);
+    let mut run = machine.start(&mut machine.command(&["run", "wait", "--auto", "--model", &model]));
+    let mut told = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(told.any(|line| line.starts_with("$ until")), "the command began");
+    let during = machine.haft(&["session", "show"]).ok().out;
+    machine.write("go", "");
+    told.for_each(drop);
+    assert!(run.wait().unwrap().success());
+    assert!(during.contains("$ until [ -e go ]") && during.contains("(has not ended)"), "{during}");
+    let after = machine.haft(&["session", "show"]).ok().out;
+    assert!(after.contains("$ until [ -e go ]") && !after.contains("(has not ended)"), "{after}");
 }

@@ -171,3 +171,11 @@ fn a_long_output_is_cut_and_kept_whole() {
     let read = json!({ "filePath": kept, "offset": 4000, "limit": 1 }).to_string();
     assert!(machine.haft(&["tool", "call", "read", &read]).ok().out.contains("4000: 4000"));
 }
+
+#[test]
+fn a_person_is_told_how_to_say_yes_beforehand() {
+    let machine = Machine::with(&[("opencode.json", r#"{"permission": {"bash": {"*": "ask", "rm *": "deny"}}}"#)]);
+    machine.haft(&["tool", "call", "bash", r#"{"command": "true"}"#]).ends(3).says(&["leave", "--auto"]);
+    let denied = machine.haft(&["tool", "call", "bash", r#"{"command": "rm x"}"#]).ends(3);
+    assert!(!denied.err.contains("--auto"), "it would not help: {denied:?}");
+}

@@ -13,6 +13,7 @@ mod permission;
 mod retry;
 mod truncate;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -86,7 +87,9 @@ fn run(runtime: &Runtime, set: &Set, cases: &[Value]) -> bool {
         .iter()
         .filter_map(|case| {
             let id = case["id"].as_str().unwrap_or("?");
-            (set.check)(runtime, case).err().map(|error| format!("fail {id} {error:#}").replace('\n', " "))
+            let checked = catch_unwind(AssertUnwindSafe(|| (set.check)(runtime, case)));
+            let checked = checked.unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked; see above")));
+            checked.err().map(|error| format!("fail {id} {error:#}").replace('\n', " "))
         })
         .collect();
     let passed = cases.len() - failures.len();

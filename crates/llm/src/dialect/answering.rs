@@ -7,16 +7,16 @@ use futures::stream::BoxStream;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use crate::failure::excerpt;
+use crate::failure::{Told, excerpt, hide};
 use crate::http::Endpoint;
 use crate::sse::Event;
-use crate::{Chunk, LlmError};
+use crate::{Chunk, Item, LlmError, Request, Secret};
 
 /// Most calls in one answer.
 pub(super) const MAX_CALLS: usize = 128;
 
 /// Longest answer, in bytes: words, thoughts, arguments and what a vendor wants back.
-pub(super) const MAX_KEPT: usize = 64 * 1024 * 1024;
+const MAX_KEPT: usize = 64 * 1024 * 1024;
 
 /// Chunks that wait to be handed out.
 pub(super) type Chunks = VecDeque<Chunk>;
@@ -40,6 +40,61 @@ pub(super) trait Reader: Send + 'static {
 
     /// What is said at the end, with [`Chunk::Finish`] as the last.
     fn end(self) -> Result<Chunks, LlmError>;
+}
+
+/// Whose answer is read: what it holds counts, and what is wrong with it is told.
+pub(super) struct Source {
+    pub(super) provider: String,
+    model: String,
+    secrets: Vec<Secret>,
+    /// Bytes of the answer so far.
+    kept: usize,
+}
+
+impl Source {
+    /// The answer of `provider` to `request`. Nothing of `secrets` is told.
+    pub(super) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
+        Self { provider: provider.to_owned(), model: request.model.clone(), secrets: secrets.to_vec(), kept: 0 }
+    }
+
+    /// Something that this vendor wants back.
+    pub(super) fn item(&self, value: Value) -> Item {
+        Item { vendor: self.provider.clone(), model: self.model.clone(), value }
+    }
+
+    /// Counts `bytes` more of the answer.
+    pub(super) fn keep(&mut self, bytes: usize) -> Result<(), LlmError> {
+        self.kept += bytes;
+        if self.kept > MAX_KEPT { Err(self.malformed("an answer of at most 64 MiB", "more than that")) } else { Ok(()) }
+    }
+
+    /// What an event means that has not the form of one.
+    pub(super) fn unreadable(&self, event: &Event, data: &str) -> Result<(), LlmError> {
+        match serde_json::from_str::<Value>(data) {
+            Ok(value) if event.name == "error" || value.get("error").is_some_and(|error| !error.is_null()) => {
+                Err(self.failed(data))
+            }
+            Ok(event) => {
+                let fields = field_names(&event);
+                tracing::warn!(provider = self.provider, fields, "an event of an unknown form is left out");
+                Ok(())
+            }
+            // The stream ended in the middle of it, which shows at its end.
+            Err(_) if event.open => Ok(()),
+            Err(_) => Err(self.malformed("JSON", &excerpt(&hide(data, &self.secrets)))),
+        }
+    }
+
+    /// The error that an event tells of.
+    pub(super) fn failed(&self, data: &str) -> LlmError {
+        let Self { provider, model, secrets, .. } = self;
+        Told { provider, model, status: None, after: None, body: data, secrets }.classify()
+    }
+
+    /// It is not what was `wanted`.
+    pub(super) fn malformed(&self, wanted: &'static str, excerpt: &str) -> LlmError {
+        LlmError::Malformed { provider: self.provider.clone(), wanted, excerpt: excerpt.to_owned() }
+    }
 }
 
 /// Sends `body` and hands out what `reader` makes of the answer.

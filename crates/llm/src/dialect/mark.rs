@@ -11,5 +11,6 @@ pub(super) struct Mark {
 /// The mark for what is asked about again within minutes.
 pub(super) const EPHEMERAL: Mark = Mark { r#type: "ephemeral" };
 
-/// Messages from the end that carry a mark: the one that was last in the request before, and the last of this.
+/// Messages from the end that carry a mark: the last, and the one before it. Vendors look a few blocks back from a mark
+/// for what they kept, so the mark of an answer finds the end of the request that it answered.
 pub(super) const MARKED: usize = 2;

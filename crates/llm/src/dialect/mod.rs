@@ -10,4 +10,6 @@ mod ids;
 mod mark;
 pub(crate) mod media;
 pub mod messages;
+#[cfg(test)]
+mod streams;
 mod written;

@@ -1,11 +1,15 @@
 //! Prompts that come while a turn runs, and who answers them.
 
+use std::sync::Arc;
+
 use expect_test::expect;
-use haft_llm::Step;
+use futures::future::BoxFuture;
+use haft_llm::{FailKind, Failing, Step};
 use haft_permission::{Action, Rule};
-use haft_protocol::Event;
+use haft_protocol::{Event, Status};
 use haft_session::{Draft, Mode, Prompt, Session, SessionError, TurnEnd};
-use serde_json::json;
+use haft_tool::{AnyTool, Call, Output, Spec, ToolError};
+use serde_json::{Value, json};
 
 use crate::ends::runs;
 use crate::scene::{Scene, agent, call, says, until, words};
@@ -137,6 +141,54 @@ async fn a_stop_ends_the_wait_of_all_and_loses_nothing_that_is_stored() {
     session.prompt(Prompt::text("three")).await.unwrap();
     let requests = scene.requests.lock().unwrap();
     assert_eq!(words(&requests[1]), ["user: one", "model: (bash)", "results: 1", "user: two", "user: three"]);
+}
+
+/// A tool that does not end by itself, also when it is told to.
+struct Stubborn;
+
+impl AnyTool for Stubborn {
+    fn spec(&self) -> Spec {
+        Spec { name: "stubborn".to_owned(), description: "Stays.".to_owned(), parameters: json!({"type": "object"}) }
+    }
+    fn run<'a>(&'a self, _input: Value, call: &'a Call) -> BoxFuture<'a, Result<Output, ToolError>> {
+        call.progress("begun", haft_protocol::Object::new());
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_behind_a_stop_is_answered() {
+    let mut scene = Scene::with(&[]);
+    scene.extra.push(Arc::new(Stubborn));
+    scene.model(vec![call("stubborn", json!({}))]).model(vec![says("Instead.")]);
+    let session = scene.session().await;
+    let (first, second) = tokio::join!(session.prompt(Prompt::text("one")), async {
+        until(&scene, &session, runs).await;
+        session.abort().await;
+        session.prompt(Prompt::text("two")).await
+    });
+    assert_eq!((first.unwrap(), second.unwrap()), (TurnEnd::Aborted, TurnEnd::Finished("stop".to_owned())));
+    let requests = scene.requests.lock().unwrap();
+    assert_eq!(words(&requests[1]), ["user: one", "model: (stubborn)", "results: 1", "user: two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_try_asks_the_same_and_a_prompt_that_came_meanwhile_is_answered_once() {
+    let mut scene = Scene::with(&[]);
+    let fails = Failing { after_ms: Some(3_600_000), ..Failing::new(FailKind::Server, "busy") };
+    scene.model(vec![Step::Fail(fails)]).model(vec![says("One.")]).model(vec![says("Two.")]);
+    let session = scene.session().await;
+    let mut events = scene.journal.subscribe();
+    let (first, second) = tokio::join!(session.prompt(Prompt::text("one")), async {
+        while !matches!(events.recv().await.unwrap(), Event::SessionStatus { status: Status::Retry { .. }, .. }) {}
+        session.prompt(Prompt::text("two")).await
+    });
+    let finished = TurnEnd::Finished("stop".to_owned());
+    assert_eq!((first.unwrap(), second.unwrap()), (finished.clone(), finished));
+    let requests = scene.requests.lock().unwrap();
+    assert_eq!(requests.len(), 3);
+    assert_eq!(requests[0], requests[1]);
+    assert_eq!(words(&requests[2]), ["user: one", "model: One.", "user: two"]);
 }
 
 #[tokio::test]

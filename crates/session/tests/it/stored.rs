@@ -1,11 +1,13 @@
 //! What stays: lists of things to do, copies of sessions, instructions.
 
+use expect_test::expect;
 use haft_llm::Message as Sent;
 use haft_protocol::{Message, PartKind, Todo, ToolState};
 use haft_session::{Prompt, Session, SessionError};
 use serde_json::json;
 
-use crate::scene::{Scene, call, says, transcript, words};
+use crate::ends::runs;
+use crate::scene::{Scene, call, says, transcript, until, words};
 
 #[tokio::test]
 async fn a_list_of_things_to_do_is_there_again_after_opening() {
@@ -122,4 +124,25 @@ async fn what_was_told_before_is_not_told_again_after_opening() {
         })
         .collect();
     assert_eq!(told, [true, false]);
+}
+
+#[tokio::test]
+async fn nothing_runs_in_a_copy_of_a_session_at_work() {
+    let mut scene = Scene::with(&[]);
+    scene.model(vec![call("bash", json!({"command": "echo begun; while :; do sleep 0.01; done"}))]);
+    let session = scene.session().await;
+    let (end, copy) = tokio::join!(session.prompt(Prompt::text("go")), async {
+        until(&scene, &session, runs).await;
+        let copy = Session::fork(&scene.journal, &scene.setup().clock, session.id(), None).await.unwrap();
+        session.abort().await;
+        scene.journal.history(&copy).await.unwrap()
+    });
+    end.unwrap();
+    expect![[r#"
+        user
+          text: go
+        model [tool-calls]
+          bash failed: this call was cut off before it ended, and what it had done until then is not known. Look at the state of things before you do it again
+    "#]]
+    .assert_eq(&transcript(&copy));
 }

@@ -21,8 +21,8 @@ const CHANGERS: [&str; 20] = [
 const TALKERS: [&str; 41] = [
     "echo", "true", "false", ":", "sleep", "seq", "expr", "basename", "dirname", "date", "whoami", "id", "pwd",
     "uname", "hostname", "kill", "exit", "return", "break", "continue", "shift", "wait", "jobs", "fg", "bg", "disown",
-    "type", "which", "nproc", "tty", "umask", "ulimit", "times", "logout", "dirs", "groups", "tr", "factor",
-    "uptime", "printenv", "yes",
+    "type", "which", "nproc", "tty", "umask", "ulimit", "times", "logout", "dirs", "groups", "tr", "factor", "uptime",
+    "printenv", "yes",
 ];
 
 /// Options of `set -o` and `shopt` that change what is reported, not what is run.

@@ -2,6 +2,8 @@
 
 use crate::analysis::Touching;
 use crate::judge::Command;
+use crate::programs::copies;
+use crate::programs::options::is_abbreviation;
 use crate::text::Arg;
 use crate::walk::Walk;
 use crate::word::short;
@@ -143,7 +145,7 @@ const ROWS: &[Row] = &[
     Row {
         names: &[
             "rm", "rmdir", "unlink", "shred", "mkdir", "mkfifo", "mknod", "tee", "gzip", "gunzip", "bzip2", "bunzip2",
-            "xz", "unxz", "zstd", "unzstd", "compress", "chattr",
+            "xz", "unxz", "zstd", "unzstd", "compress", "chattr", "sponge",
         ],
         does: Does::Write,
         valued: "mnS",
@@ -174,6 +176,16 @@ const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        // What it is told of other machines looks like a path, and is none.
+        names: &["rsync", "scp"],
+        does: Does::Copy,
+        valued: "fTBMPicFlo",
+        long: &["--exclude", "--include", "--filter", "--chmod", "--chown", "--suffix", "--port", "--timeout"],
+        output: &["--log-file", "--write-batch", "--only-write-batch", "--backup-dir", "--partial-dir", "--temp-dir"],
+        input: &["--exclude-from", "--include-from", "--password-file", "--read-batch"],
+        ..ROW
+    },
+    Row {
         names: &["cp", "gcp", "ln", "link", "install"],
         does: Does::Copy,
         valued: "mogS",
@@ -192,7 +204,7 @@ const ROWS: &[Row] = &[
 ];
 
 pub(crate) fn is_known(name: &str) -> bool {
-    find(name).is_some() || matches!(name, "dd" | "tar")
+    find(name).is_some() || matches!(name, "dd" | "tar" | "unzip" | "rsync")
 }
 
 fn find(name: &str) -> Option<&'static Row> {
@@ -203,20 +215,22 @@ fn find(name: &str) -> Option<&'static Row> {
 pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
     if command.name == "dd" {
         dd(walk, command.args);
-    } else if command.name == "tar" {
-        tar(walk, command.args);
     } else if let Some(row) = find(command.name) {
-        let operands = options(walk, row, command);
+        let (operands, goal) = options(walk, row, command);
         touch(walk, row, command, &operands);
+        if let Some(goal) = goal {
+            copies::into(walk, command, &operands, &goal);
+        }
     } else {
         return false;
     }
     true
 }
 
-/// Looks at the options, and gives what is none.
-fn options<'c>(walk: &mut Walk<'_>, row: &Row, command: Command<'c>) -> Vec<&'c Arg> {
+/// Looks at the options, and gives what is none, and the folder that is the value of `-t`.
+fn options<'c>(walk: &mut Walk<'_>, row: &Row, command: Command<'c>) -> (Vec<&'c Arg>, Option<Arg>) {
     let mut operands = Vec::new();
+    let mut goal = None;
     let mut args = command.args.iter();
     let mut over = false;
     while let Some(arg) = args.next() {
@@ -236,7 +250,7 @@ fn options<'c>(walk: &mut Walk<'_>, row: &Row, command: Command<'c>) -> Vec<&'c 
         }
         let (name, value) = if text.starts_with("--") {
             let (name, value) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
-            (name.to_owned(), value.map(str::to_owned))
+            (whole_name(row, name), value.map(str::to_owned))
         } else {
             letters(row, &text)
         };
@@ -253,6 +267,11 @@ fn options<'c>(walk: &mut Walk<'_>, row: &Row, command: Command<'c>) -> Vec<&'c 
         let takes = how.is_some()
             || row.long.contains(&name.as_str())
             || name.strip_prefix('-').is_some_and(|letter| letter.len() == 1 && row.valued.contains(letter));
+        if row.output.contains(&name.as_str()) && matches!(name.as_str(), "-t" | "--target-directory") {
+            // Seen as a folder, whatever it is.
+            let folder = value.clone().or_else(|| args.clone().next().and_then(Arg::literal)).unwrap_or_default();
+            goal = Some(Arg::plain(&format!("{folder}/")));
+        }
         match value {
             Some(value) if how.is_some() => walk.touch_path(&value, how.unwrap_or(Touching::Mention)),
             // An option that is not in the table may name a file all the same.
@@ -271,7 +290,18 @@ fn options<'c>(walk: &mut Walk<'_>, row: &Row, command: Command<'c>) -> Vec<&'c 
             None => {}
         }
     }
-    operands
+    (operands, goal)
+}
+
+/// The name of a long option that may be written by its beginning.
+fn whole_name(row: &Row, name: &str) -> String {
+    // What is an option itself is no beginning of another: `--exclude` and `--exclude-from` of grep.
+    if matches!(name, "--exclude" | "--include") {
+        return name.to_owned();
+    }
+    let mut names = row.output.iter().chain(row.input).chain(row.long);
+    // Those whose value is a file come first, and count where it is not clear.
+    names.find(|long| is_abbreviation(name, long)).map_or_else(|| name.to_owned(), |long| (*long).to_owned())
 }
 
 /// A group of short options: the last one that has a value, and the value where it stands in the same word.
@@ -293,11 +323,15 @@ fn touch(walk: &mut Walk<'_>, row: &Row, command: Command<'_>, operands: &[&Arg]
             walk.touch(arg, how);
         }
     };
-    let goal =
-        |text: &String| text == "-t" || text.starts_with("--target-d") || (text.starts_with("-t") && text.len() > 2);
-    let has_goal = !row.output.is_empty() && command.texts().iter().flatten().any(goal);
+    let given = named_options(row, command);
+    let is_goal = |name: &&str| matches!(*name, "-t" | "--target-directory");
+    let has_goal = row.output.iter().any(|name| is_goal(&name)) && given.iter().any(|name| is_goal(&name.as_str()));
     match row.does {
         Does::Read => all(walk, operands, Touching::Read),
+        // `install -d` makes folders.
+        Does::Copy if command.name == "install" && given.iter().any(|name| makes_folders(name)) => {
+            all(walk, operands, Touching::Write);
+        }
         Does::Write => all(walk, operands, Touching::Write),
         Does::Copy | Does::Move => {
             let how = if row.does == Does::Move { Touching::Write } else { Touching::Read };
@@ -307,6 +341,7 @@ fn touch(walk: &mut Walk<'_>, row: &Row, command: Command<'_>, operands: &[&Arg]
                     // What is moved is read too, so that it can be read where it then is.
                     all(walk, rest, Touching::Read);
                     walk.touch(last, Touching::Write);
+                    copies::into(walk, command, rest, last);
                 }
                 _ => {
                     all(walk, operands, how);
@@ -319,13 +354,8 @@ fn touch(walk: &mut Walk<'_>, row: &Row, command: Command<'_>, operands: &[&Arg]
             all(walk, operands.get(1..).unwrap_or_default(), Touching::Write);
         }
         Does::Search => {
-            let given = |text: &String| {
-                matches!(text.as_str(), "-e" | "-f" | "--files")
-                    || text.starts_with("--regexp")
-                    || text.starts_with("--file=")
-                    || text.starts_with("--from-file")
-            };
-            let skip = usize::from(!command.texts().iter().flatten().any(given));
+            let patterns = ["-e", "-f", "--files", "--regexp", "--file", "--from-file"];
+            let skip = usize::from(!given.iter().any(|name| patterns.contains(&name.as_str())));
             if let Some(first) =
                 operands.first().filter(|first| skip == 1 && first.dynamic && (!first.one || first.may_be_option()))
             {
@@ -354,38 +384,19 @@ fn dd(walk: &mut Walk<'_>, args: &[Arg]) {
     }
 }
 
-/// `tar`: the archive, the folder it goes to, and what is packed. What an archive would unpack is not known.
-fn tar(walk: &mut Walk<'_>, args: &[Arg]) {
-    let first = args.first().and_then(Arg::known).unwrap_or_default();
-    let packs =
-        first.contains(['c', 'r', 'u']) || args.iter().any(|arg| arg.known().is_some_and(|text| text == "--create"));
-    let mut args = args.iter().enumerate();
-    while let Some((at, arg)) = args.next() {
-        let text = arg.known().unwrap_or_default();
-        let cluster = at == 0 && !text.starts_with('-') && !arg.dynamic;
-        let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).or(cluster.then_some(text.as_str()));
-        if let Some(letters) = letters {
-            // Each of these takes one of the next words, in this order.
-            for letter in letters.chars().filter(|letter| "fCTX".contains(*letter)) {
-                let Some((_, value)) = args.next() else { break };
-                let how = match letter {
-                    'f' if packs => Touching::Write,
-                    'C' => Touching::Write,
-                    _ => Touching::Read,
-                };
-                walk.touch(value, how);
-            }
-        } else if let Some((name, value)) = text.split_once('=').filter(|_| text.starts_with("--")) {
-            let how = if matches!(name, "--file" | "--directory") { Touching::Write } else { Touching::Mention };
-            walk.touch_path(value, how);
-        } else if matches!(text.as_str(), "--file" | "--directory") {
-            if let Some((_, value)) = args.next() {
-                walk.touch(value, Touching::Write);
-            }
-        } else if packs && !text.starts_with('-') {
-            walk.touch(arg, Touching::Read);
-        } else {
-            super::mention(walk, arg);
-        }
+/// The options that are given, by their names.
+fn named_options(row: &Row, command: Command<'_>) -> Vec<String> {
+    let texts = command.texts().into_iter().flatten().take_while(|text| text != "--");
+    let name = |text: String| match text.strip_prefix("--") {
+        Some(_) => whole_name(row, text.split('=').next().unwrap_or_default()),
+        None => letters(row, &text).0,
+    };
+    texts.filter(|text| text.starts_with('-')).map(name).collect()
+}
+
+fn makes_folders(option: &str) -> bool {
+    match option.strip_prefix("--") {
+        Some(_) => is_abbreviation(option, "--directory"),
+        None => option.contains('d'),
     }
 }

@@ -50,6 +50,12 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<Stri
             "-delete" => {
                 harmless = false;
                 walk.touch_all(&roots, Touching::Write);
+                // A rule about removing, or leave to look, is not got round with it.
+                let named: Vec<&str> = roots.iter().map(|root| root.raw.as_str()).collect();
+                let plainly = format!("rm -r {}", named.join(" "));
+                if !walk.out.spellings.contains(&plainly) {
+                    walk.out.spellings.push(plainly);
+                }
             }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
                 harmless = false;

@@ -29,7 +29,7 @@ const RUNNERS: [(&str, &[&str]); 7] = [
     ("--textconv", &["diff", "log", "show", "cat-file"]),
 ];
 /// Works that do more than can be told from their arguments.
-const DARK: [&str; 10] = [
+const DARK: [&str; 27] = [
     "filter-branch",
     "difftool",
     "mergetool",
@@ -40,7 +40,49 @@ const DARK: [&str; 10] = [
     "fast-import",
     "upload-pack",
     "gui",
+    "citool",
+    "hook",
+    "shell",
+    "web--browse",
+    "remote-ext",
+    "remote-fd",
+    "credential-store",
+    "credential-cache",
+    "cvsserver",
+    "http-backend",
+    "imap-send",
+    "fsmonitor--daemon",
+    "for-each-repo",
+    "p4",
+    "svn",
+    "archimport",
+    "cvsimport",
 ];
+/// Works that write what their options and arguments name.
+const WRITERS: [&str; 20] = [
+    "checkout",
+    "restore",
+    "rm",
+    "mv",
+    "clean",
+    "clone",
+    "init",
+    "worktree",
+    "submodule",
+    "bundle",
+    "merge-file",
+    "checkout-index",
+    "interpret-trailers",
+    "mailinfo",
+    "mailsplit",
+    "bugreport",
+    "diagnose",
+    "index-pack",
+    "pack-objects",
+    "read-tree",
+];
+/// Letters of works before which the options of a group have no value, and the letter that runs what stands behind it.
+const CLUSTERS: [(&str, char); 4] = [("grep", 'O'), ("rebase", 'x'), ("clone", 'u'), ("ls-remote", 'u')];
 /// The value of these is a message, not a path.
 const MESSAGES: [&str; 7] = ["-m", "--message", "--grep", "--author", "--date", "-S", "-G"];
 
@@ -48,6 +90,7 @@ const MESSAGES: [&str; 7] = ["-m", "--message", "--grep", "--author", "--date", 
 pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<String>) -> Option<String> {
     let mut at = 0;
     let mut safe = true;
+    let before = walk.places.clone();
     while let Some(arg) = command.args.get(at) {
         let Some(text) = arg.literal().filter(|_| arg.one && !arg.choice) else {
             walk.unknown(&format!("what git does with {} is not known before the run", short(&arg.raw)));
@@ -64,6 +107,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<Stri
                 if let Some(folder) = next {
                     walk.touch(folder, Touching::Enter);
                     super::mention(walk, folder);
+                    walk.start_in(folder);
                 }
             }
             "-c" => {
@@ -87,10 +131,14 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<Stri
     }
     let (work, rest) = match command.args.get(at..) {
         Some([work, rest @ ..]) => (work.literal().unwrap_or_default(), rest),
-        _ => return always.filter(|_| safe),
+        _ => {
+            walk.places = before;
+            return always.filter(|_| safe);
+        }
     };
     safe &= !runs(walk, &work, rest);
     arguments(walk, &work, rest);
+    walk.places = before;
     always.filter(|_| safe)
 }
 
@@ -127,10 +175,21 @@ fn runs(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) -> bool {
                 "--show-origin",
                 "--unset",
             ];
-            let names: Vec<String> = rest.iter().filter_map(Arg::known).filter(|text| !text.starts_with('-')).collect();
-            let reads = rest.iter().any(|arg| arg.known().is_some_and(|text| READS.contains(&text.as_str())));
-            let safe = names.first().is_some_and(|name| HARMLESS.contains(&name.to_ascii_lowercase().as_str()));
-            if !reads && !safe && names.len() != 1 {
+            const PLACES: [&str; 5] = ["--local", "--global", "--system", "--worktree", "--null"];
+            let known: Option<Vec<String>> = rest.iter().map(Arg::known).collect();
+            let words: Vec<&str> = known.iter().flatten().map(String::as_str).collect();
+            // Only in the first place such a word says what is done; later it may be a value.
+            let words: Vec<&str> = words.into_iter().skip_while(|word| PLACES.contains(word)).collect();
+            let named = |name: &str| HARMLESS.contains(&name.to_ascii_lowercase().as_str());
+            let harmless = known.is_some()
+                && match words.as_slice() {
+                    [] => true,
+                    [word, ..] if READS.contains(word) => true,
+                    [name] => !name.starts_with('-'),
+                    [name, value] => named(name) && !value.starts_with('-'),
+                    [_, _, ..] => false,
+                };
+            if !harmless {
                 walk.unknown("a setting may decide what git runs later");
                 return true;
             }
@@ -141,7 +200,9 @@ fn runs(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) -> bool {
                 let inner = match word.split_once('=') {
                     Some((name, value)) if is_abbreviation(name, "--exec") => Some(value.to_owned()),
                     _ if word == "-x" || is_abbreviation(&word, "--exec") => Some(text(at + 1)),
-                    _ => word.strip_prefix("-x").filter(|inner| !inner.is_empty()).map(str::to_owned),
+                    _ => {
+                        grouped(&word, 'x').map(|inner| if inner.is_empty() { text(at + 1) } else { inner.to_owned() })
+                    }
                 };
                 if let Some(inner) = inner {
                     walk.script(&inner, false);
@@ -180,12 +241,9 @@ fn runs(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) -> bool {
         let word = arg.known().unwrap_or_default();
         let name = word.split('=').next().unwrap_or_default();
         let named = |row: &&(&str, &[&str])| row.1.contains(&work) && is_abbreviation(name, row.0);
-        let short_form = match work {
-            "grep" => word.starts_with("-O"),
-            "clone" | "ls-remote" => word == "-u",
-            _ => false,
-        };
-        if RUNNERS.iter().any(|row| named(&row)) || short_form || word.starts_with("ext::") {
+        let short_form = CLUSTERS.iter().any(|(name, letter)| *name == work && grouped(&word, *letter).is_some());
+        let reaches_out = work == "apply" && is_abbreviation(name, "--unsafe-paths");
+        if RUNNERS.iter().any(|row| named(&row)) || short_form || reaches_out || word.starts_with("ext::") {
             walk.unknown(&format!("{} names a program that git runs", short(&word)));
             return true;
         }
@@ -198,8 +256,9 @@ fn runs(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) -> bool {
 }
 
 fn arguments(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) {
-    let writes = matches!(work, "checkout" | "restore" | "rm" | "mv" | "clean" | "clone" | "init" | "worktree");
+    let writes = WRITERS.contains(&work);
     let mut message = false;
+    let mut written = false;
     for arg in rest {
         let known = arg.known().unwrap_or_default();
         let value = std::mem::replace(&mut message, MESSAGES.contains(&known.as_str()) || known == "-am");
@@ -207,9 +266,15 @@ fn arguments(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) {
         if (value && arg.one) || (attached && (arg.one || !arg.dynamic)) {
             continue;
         }
-        if known.starts_with("--output=") || (matches!(work, "archive" | "format-patch") && known.starts_with("-o")) {
-            let path = known.split_once('=').map_or_else(|| known.get(2..), |(_, path)| Some(path)).unwrap_or_default();
-            walk.touch_path(path, Touching::Write);
+        if std::mem::take(&mut written) {
+            walk.touch(arg, Touching::Write);
+            continue;
+        }
+        if let Some(path) = output(work, &known) {
+            match path {
+                "" => written = true,
+                path => walk.touch_path(path, Touching::Write),
+            }
             continue;
         }
         let before = walk.out.touches.len();
@@ -220,4 +285,24 @@ fn arguments(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) {
             }
         }
     }
+}
+
+/// What stands behind the option `letter`, alone or last in a group of such without a value.
+fn grouped(word: &str, letter: char) -> Option<&str> {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    let (before, behind) = letters.split_once(letter)?;
+    // Behind one of these the rest of the word is its value.
+    (!before.contains(['e', 'f', 'A', 'B', 'C', 'm', 'b', 'o', 'c', 'j', 's', 'X', 'S'])).then_some(behind)
+}
+
+/// The value of an option that names what is written; empty where it is the next word.
+fn output<'w>(work: &str, word: &'w str) -> Option<&'w str> {
+    let (name, value) = word.split_once('=').map_or((word, ""), |(name, value)| (name, value));
+    const LONG: [&str; 5] =
+        ["--output", "--output-directory", "--export-marks", "--index-output", "--separate-git-dir"];
+    if name.len() > 4 && LONG.iter().any(|long| is_abbreviation(name, long)) {
+        return Some(value);
+    }
+    let takes = matches!(work, "archive" | "format-patch" | "bugreport" | "diagnose" | "index-pack" | "mailsplit");
+    if takes { grouped(word, 'o').filter(|_| word.starts_with("-o")) } else { None }
 }

@@ -75,11 +75,6 @@ const NOT_FOLLOWED: &[&str] = &[
     "perf",
     "valgrind",
     "systemd-run",
-    "launchctl",
-    "xdg-open",
-    "open",
-    "chsh",
-    "crontab",
     "caffeinate",
     "chronic",
     "ifne",
@@ -101,10 +96,6 @@ const NOT_FOLLOWED: &[&str] = &[
     "login",
     "bpftrace",
     "sudoedit",
-    "rename",
-    "prename",
-    "file-rename",
-    "patch",
     "systemd-nspawn",
     "at",
     "batch",
@@ -207,6 +198,9 @@ const NOT_FOLLOWED: &[&str] = &[
     "R",
 ];
 
+/// Programs that do more than their arguments tell, and run none of them.
+const DARK: &[&str] = &["launchctl", "xdg-open", "open", "chsh", "rename", "prename", "file-rename", "patch"];
+
 /// Of those that only run something when asked by an option, and are often used to look.
 const OFTEN_HARMLESS: &[&str] = &["rpm"];
 
@@ -225,7 +219,14 @@ pub(crate) fn run_programs(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
         walk.unknown(&format!("what {} runs is not looked into", command.name));
         return true;
     }
-    if matches!(command.name, "less" | "more" | "most") && command.texts().iter().flatten().any(|t| t.starts_with('+')) {
+    // Without a table of its own to take, it shows or removes the one that is there.
+    let takes = |arg: &crate::text::Arg| arg.dynamic || !matches!(arg.start.as_str(), "-l" | "-r" | "-i");
+    if DARK.contains(&command.name) || (command.name == "crontab" && command.args.iter().any(takes)) {
+        walk.unknown(&format!("what {} does cannot be told", command.name));
+        return false;
+    }
+    if matches!(command.name, "less" | "more" | "most") && command.texts().iter().flatten().any(|t| t.starts_with('+'))
+    {
         walk.unknown(&format!("{} is given a command to run", command.name));
         return true;
     }
@@ -258,8 +259,20 @@ pub(crate) fn run_programs(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
 /// write files, and so do some functions. Without a question among its arguments it reads one, which nobody has seen.
 fn speaks_to_the_system(command: Command<'_>) -> bool {
     const WORDS: [&str; 14] = [
-        "program", "system", "source", "outfile", "dumpfile", "load_file", "load data", "readfile", "writefile",
-        "load_extension", "fsdir", "attach", "vacuum", "edit(",
+        "program",
+        "system",
+        "source",
+        "outfile",
+        "dumpfile",
+        "load_file",
+        "load data",
+        "readfile",
+        "writefile",
+        "load_extension",
+        "fsdir",
+        "attach",
+        "vacuum into",
+        "edit(",
     ];
     let texts: Vec<String> = command.texts().into_iter().flatten().collect();
     let own = |text: &str| text.contains('\\') || (text.starts_with('.') && command.name == "sqlite3");

@@ -71,7 +71,10 @@ pub(crate) fn interpreter(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
             "--version" | "--help" | "-V" | "-h" | "-v" => return true,
             "-m" if command.name.starts_with("py") => {
                 let module = args.next();
-                if module.is_none_or(|module| module.literal().is_none()) {
+                const RUNNERS: [&str; 8] =
+                    ["timeit", "pdb", "cProfile", "profile", "trace", "code", "runpy", "asyncio"];
+                let module = module.and_then(Arg::literal);
+                if module.is_none_or(|module| RUNNERS.contains(&module.as_str())) {
                     walk.unknown("what the interpreter runs is not known before the run");
                 }
                 super::mention_all(walk, args.as_slice());
@@ -253,7 +256,7 @@ pub(crate) fn awk(walk: &mut Walk<'_>, command: Command<'_>) {
 
 /// Whether a program only looks at its input and prints.
 fn is_plain_awk(program: &str) -> bool {
-    let words = ["system", "getline", "close", "fflush", "ARGV", "@"];
+    let words = ["system", "getline", "close", "fflush", "ARGV", "@", "\\\n"];
     let pipes = program.replace("||", "").contains('|');
     let target = program.contains('>') && program.contains("print");
     !words.iter().any(|word| program.contains(word)) && !pipes && !target

@@ -1,13 +1,17 @@
 //! Paths that are touched, and the folder they begin in.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::{MAX_TOUCHES, Walk};
-use crate::analysis::{Touch, Touching};
-use crate::path::is_harmless_device;
+use crate::analysis::{Dialect, Touch, Touching};
+use crate::path::{is_harmless_device, normal};
 use crate::state::{After, Places};
 use crate::text::{Arg, Text};
 use crate::word::short;
+
+/// Most links that a text may make, and that one path may lead through.
+const MAX_LINKS: usize = 64;
 
 impl Walk<'_> {
     /// Notes that the file or folder `arg` is touched.
@@ -54,6 +58,9 @@ impl Walk<'_> {
             self.unknown("it opens a connection");
             return;
         }
+        if rest.contains("**") && self.around.dialect == Dialect::Zsh {
+            self.unknown(&format!("{} goes to any depth", short(&whole)));
+        }
         if rest.contains("..") {
             self.unknown(&format!("{} may lead anywhere", short(&whole)));
         }
@@ -75,11 +82,78 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes that anything in the folder `arg` may be written, without being named.
+    pub(crate) fn fill(&mut self, arg: &Arg) {
+        self.touch(arg, Touching::Write);
+        let Some(folder) = arg.literal() else { return };
+        for base in self.places.folders.clone() {
+            let folder = base.join(&folder);
+            for begin in ["", "."] {
+                self.note(Touch { how: Touching::Write, path: folder.join(begin), rest: "*".to_owned() });
+            }
+        }
+    }
+
+    /// Looks at what follows as if it stood in `folder`, until the places are put back.
+    pub(crate) fn start_in(&mut self, folder: &Arg) {
+        self.places = match folder.literal().filter(|_| !folder.choice) {
+            Some(folder) => {
+                let at = |base: &PathBuf| Places::at(&base.join(&folder));
+                let lost = self.places.lost && Path::new(&folder).is_relative();
+                self.places.folders.iter().map(at).fold(Places { folders: Vec::new(), lost }, |all, one| all.or(&one))
+            }
+            None => Places::lost(),
+        };
+    }
+
+    /// Whether `path` may be a folder when the text comes to it.
+    pub(crate) fn may_be_folder(&self, path: &str) -> bool {
+        path.ends_with('/') || self.places.folders.iter().any(|base| (self.around.is_dir)(&base.join(path)))
+    }
+
+    /// Notes that the text makes a link.
+    pub(crate) fn link(&mut self, end: &Path, target: &Path) {
+        let link = (normal(end), normal(target));
+        if self.links.len() >= MAX_LINKS {
+            return self.unknown("it makes too many links");
+        }
+        if link.0 != link.1 && !self.links.contains(&link) {
+            self.links.push(link);
+        }
+    }
+
+    /// The same path through links that the text made before.
+    fn linked(&self, path: &Path) -> Vec<PathBuf> {
+        let path = normal(path);
+        let through = |(end, target): &(PathBuf, PathBuf)| {
+            let rest = path.strip_prefix(end).ok()?;
+            Some(if rest.as_os_str().is_empty() { target.clone() } else { target.join(rest) })
+        };
+        self.links.iter().filter_map(through).collect()
+    }
+
     fn note(&mut self, touch: Touch) {
+        let mut todo = vec![touch];
+        let mut round = 0;
+        while let Some(touch) = todo.pop() {
+            round += 1;
+            if round > MAX_LINKS {
+                return self.unknown("it makes too many links");
+            }
+            if self.touched.contains(&key(&touch)) {
+                continue;
+            }
+            let others = self.linked(&touch.path).into_iter().map(|path| Touch { path, ..touch.clone() });
+            todo.extend(others);
+            self.note_one(touch);
+        }
+    }
+
+    fn note_one(&mut self, touch: Touch) {
         if self.out.touches.len() >= MAX_TOUCHES {
             return self.unknown("it touches too many paths");
         }
-        if self.touched.insert(touch.clone()) {
+        if self.touched.insert(key(&touch)) {
             self.out.touches.push(touch);
         }
     }
@@ -125,4 +199,8 @@ impl Walk<'_> {
     pub(crate) fn has_moved(&self) -> bool {
         self.visited.folders.len() > 1 || self.visited.lost
     }
+}
+
+fn key(touch: &Touch) -> (Touching, OsString, String) {
+    (touch.how, touch.path.as_os_str().to_owned(), touch.rest.clone())
 }

@@ -3,6 +3,7 @@
 mod attacks;
 mod bounds;
 mod differential;
+mod doors;
 mod folders;
 mod known;
 mod paths;

@@ -49,7 +49,7 @@ fn programs_read_and_write() {
     check("sort -oout a", &["a"], &["out"]);
     check("rm -rf a", &[], &["a"]);
     check("cp -r a b c", &["a", "b"], &["c"]);
-    check("cp -t d a", &["a"], &["d"]);
+    check("cp -t d a", &["a"], &["d", "d/a"]);
     check("mv a b", &["a"], &["a", "b"]);
     check("touch -r ref a", &["ref"], &["a"]);
     check("chmod u+x a", &[], &["a"]);
@@ -62,7 +62,7 @@ fn programs_read_and_write() {
     check("tar -xf a.tar -C /opt", &["a.tar"], &["/opt"]);
     check("tar cf /tmp/a src", &["src"], &["/tmp/a"]);
     check("git show HEAD:.env", &["HEAD:.env"], &[]);
-    check("foo --out=/tmp/x ./y", &["/tmp/x", "y"], &[]);
+    check("foo --out=/tmp/x ./y", &["y"], &["/tmp/x"]);
     check("uniq a b", &["a"], &["b"]);
     check("cat a{1,2}", &["a1", "a2"], &[]);
     check("cat /e{t..t}c/passwd", &["/etc/passwd"], &[]);

@@ -54,13 +54,23 @@ pub(super) async fn ask(
         let patterns: Vec<String> = titles.iter().filter(|title| !allowed(title)).cloned().collect();
         if !patterns.is_empty() {
             let filepath = patterns.join(", ");
-            let access = Access { patterns, ..Access::new(permission, "") };
+            let access = Access { always: named(permission, &patterns), patterns, ..Access::new(permission, "") };
             call.ask(access.show("filepath", filepath).show("command", command)).await?;
         }
     }
     let access = access(command, dir, &found, touched.lost);
     let access = if dir == files.root() { access } else { access.show("workdir", dir.display().to_string()) };
     Ok(call.ask(access).await?)
+}
+
+/// What "always" covers of files that a command touches. What is read has a rule of its own that asks, so it is those
+/// files and no others; a name that would be a pattern is none of them.
+fn named(permission: &str, patterns: &[String]) -> Vec<String> {
+    match permission {
+        "read" if patterns.iter().any(|title| title.contains(['*', '?', '\\'])) => Vec::new(),
+        "read" => patterns.to_vec(),
+        _ => vec!["*".to_owned()],
+    }
 }
 
 /// Looks at the command on a thread of its own, because it may take a while.
@@ -88,7 +98,9 @@ fn dialect(shell: &Path) -> Dialect {
 /// holds; "always" is not offered, because it would cover what is not known.
 fn access(command: &str, dir: &Path, found: &Analysis, lost: bool) -> Access {
     let run = Effect::Run { command: command.to_owned(), dir: dir.to_owned() };
-    let opaque = lost || !found.is_known();
+    // Of what runs no command nothing would be asked; in expressions and expansions it may show what variables hold.
+    let bare = found.patterns.is_empty() && command.contains(['$', '`', '<', '>', '(']);
+    let opaque = lost || bare || !found.is_known();
     let mut patterns: Vec<String> = Vec::new();
     let whole = opaque.then(|| command.to_owned());
     for pattern in whole.into_iter().chain(found.patterns.iter().chain(&found.spellings).cloned()) {
@@ -144,34 +156,69 @@ impl Touched {
         let begin = if path.ends_with('/') { "" } else { path.rsplit('/').next().unwrap_or_default() };
         let folder = path.strip_suffix(begin).unwrap_or(&path);
         let Ok(Located::Inside(folder)) = files.locate(folder) else { return };
-        let listing = match call.ask(Access::internal(vec![Effect::Read(folder.home().to_owned())])).await {
-            Ok(grant) => files.list_home(&grant, &folder).await,
-            Err(_) => return,
-        };
-        let listing = match listing {
-            Ok(listing) => listing,
-            Err(FilesError::Missing { .. }) => return,
-            Err(_) => {
-                self.lost = true;
-                return;
+        let mut found = self.beginning_with(files, call, &folder, begin).await;
+        let mut left = MAX_MATCHES.saturating_sub(found.len());
+        for name in later {
+            let begin = name.split(['*', '?', '[']).next().unwrap_or_default();
+            let mut deeper = Vec::new();
+            for folder in found.iter().filter_map(|found| inside(found)).filter(|one| one.found() == Found::Folder) {
+                if name.is_empty() {
+                    deeper.push(Located::Inside(folder.clone()));
+                } else if begin == name {
+                    deeper.extend(self.locate(files, &folder.path().join(name)));
+                } else {
+                    deeper.extend(self.beginning_with(files, call, folder, begin).await);
+                }
+                if deeper.len() > left {
+                    self.lost = true;
+                    deeper.truncate(left);
+                    break;
+                }
             }
-        };
-        let hidden = begin.starts_with('.');
-        let fits = |name: &str| name.starts_with(begin) && (hidden || !begin.is_empty() || !name.starts_with('.'));
-        let names: Vec<&str> =
-            listing.entries.iter().map(|entry| entry.name.as_str()).filter(|name| fits(name)).collect();
-        self.lost |= !listing.complete || names.len() > MAX_MATCHES;
-        for name in names.into_iter().take(MAX_MATCHES) {
-            match folder.home().join(name).to_str().map(|path| files.locate(path)) {
-                Some(Ok(Located::Inside(target))) => self.note(touch.how, target.title(), true),
+            left -= deeper.len();
+            // What leads out on the way is asked for as it is.
+            found.retain(|found| matches!(found, Located::Outside(_)));
+            found.extend(deeper);
+        }
+        for found in found {
+            match found {
+                Located::Inside(target) => self.note(touch.how, target.title(), target.found() != Found::Nothing),
                 // A link that leads out.
-                Some(Ok(Located::Outside(outside))) => {
+                Located::Outside(outside) => {
                     self.outside.insert(outside.home().to_owned());
                     self.note(touch.how, outside.title(), true);
                 }
-                Some(Err(_)) | None => self.lost = true,
             }
         }
+    }
+
+    /// What is in `folder` under a name that begins like this; hidden files only where the beginning says so.
+    async fn beginning_with(&mut self, files: &Files, call: &Call, folder: &Target, begin: &str) -> Vec<Located> {
+        let listing = match call.ask(Access::internal(vec![Effect::Read(folder.home().to_owned())])).await {
+            Ok(grant) => files.list_home(&grant, folder).await,
+            Err(_) => return Vec::new(),
+        };
+        let listing = match listing {
+            Ok(listing) => listing,
+            Err(FilesError::Missing { .. }) => return Vec::new(),
+            Err(_) => {
+                self.lost = true;
+                return Vec::new();
+            }
+        };
+        let fits = |name: &str| name.starts_with(begin) && (!begin.is_empty() || !name.starts_with('.'));
+        let names: Vec<&str> =
+            listing.entries.iter().map(|entry| entry.name.as_str()).filter(|name| fits(name)).collect();
+        self.lost |= !listing.complete || names.len() > MAX_MATCHES;
+        let paths = names.into_iter().take(MAX_MATCHES).map(|name| folder.home().join(name));
+        paths.filter_map(|path| self.locate(files, &path)).collect()
+    }
+
+    fn locate(&mut self, files: &Files, path: &Path) -> Option<Located> {
+        let located = path.to_str().and_then(|path| files.locate(path).ok());
+        // The shell may get further than haft.
+        self.lost |= located.is_none();
+        located
     }
 
     fn note(&mut self, how: Touching, title: &str, exists: bool) {
@@ -185,6 +232,13 @@ impl Touched {
             }
             Touching::Read | Touching::Mention | Touching::Enter => {}
         }
+    }
+}
+
+fn inside(located: &Located) -> Option<&Target> {
+    match located {
+        Located::Inside(target) => Some(target),
+        Located::Outside(_) => None,
     }
 }
 

@@ -200,6 +200,7 @@ async fn files_that_may_not_be_read_or_written_are_not_through_a_command_either(
         assert!(scene.asked("bash").is_empty(), "{command}");
     }
     assert_eq!(scene.asked("read")[0].patterns, [".env"]);
+    assert_eq!(scene.asked("read")[0].always, [".env"], "not everything that is read");
     scene.run("bash", json!({"command": "cat a.lock src/none.env; echo .env > b"})).await.unwrap();
     assert_eq!(scene.get("b"), ".env\n");
 }
@@ -377,4 +378,78 @@ async fn what_is_no_text_is_made_safe() {
     let scene = Scene::new();
     let output = scene.run("bash", json!({"command": "printf 'a\\377b\\033[31m'"})).await.unwrap();
     assert_eq!(output.text, "a\u{fffd}b\u{1b}[31m");
+}
+
+#[tokio::test]
+async fn what_shows_variables_or_connects_is_asked_for_though_it_runs_no_command() {
+    let scene = Scene::with_rules(&[("bash", "*", Action::Deny), ("edit", "*", Action::Allow)]);
+    for command in [
+        "declare -p",
+        "export",
+        "export -p",
+        "> /dev/tcp/127.0.0.1/9",
+        "x=${U:?$HOME}",
+        "[[ $HOME -eq 1 ]]",
+        "[ $HOME -eq 1 ]",
+        "((HOME))",
+        "cd src; x=${U:?$HOME}",
+    ] {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied", "{command}");
+    }
+}
+
+#[tokio::test]
+async fn what_fills_a_folder_needs_leave_for_what_is_in_it() {
+    let scene = Scene::with_rules(&[
+        ("*", "*", Action::Allow),
+        ("edit", "*.git*", Action::Deny),
+        ("edit", "*own.json", Action::Deny),
+    ]);
+    scene.put_deep(".git/hooks/old", "");
+    scene.put("own.json", "");
+    scene.put_deep("evil/own.json", "x");
+    for command in
+        ["tar xf a.tar", "cp -r evil/. .", "cp -rT evil .", "cp evil/* .", "cp -r evil/.git .", "mv -t . evil/own.json"]
+    {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied", "{command}");
+        assert!(scene.asked("bash").is_empty(), "{command}");
+    }
+    scene.run("bash", json!({"command": "cp -r evil/. src; cp evil/o* src"})).await.unwrap();
+}
+
+#[tokio::test]
+async fn patterns_are_followed_through_folders() {
+    let scene = Scene::with_rules(&[
+        ("*", "*", Action::Allow),
+        ("external_directory", "*", Action::Deny),
+        ("read", "src/deep/secret.txt", Action::Deny),
+    ]);
+    scene.put_deep("src/deep/secret.txt", "x");
+    scene.put("../outside/f", "");
+    std::os::unix::fs::symlink("../../outside", scene.path("src/away")).unwrap();
+    for command in
+        ["cat s*/deep/secret.txt", "cat */deep/s*", "cat src/*/secret.txt", "cat */*/*", "cat s*/away/f", "cat */a*/f"]
+    {
+        let error = scene.run("bash", json!({"command": command})).await.expect_err(command);
+        assert_eq!(error.kind(), "denied", "{command}");
+        assert!(scene.asked("bash").is_empty(), "{command}");
+    }
+    let rules = [("*", "*", Action::Allow), ("read", "*.own", Action::Deny)];
+    let other = Scene::with_rules(&rules);
+    other.put(".x.own", "x");
+    // Both patterns begin at the same folder.
+    assert!(other.run("bash", json!({"command": "cat * .*"})).await.is_err());
+    scene.run("bash", json!({"command": "ls s*/deep/o* ; ls -d */ sr*/d*/"})).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_link_of_the_same_line_is_gone_through() {
+    let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("read", "*.env", Action::Deny)]);
+    scene.put(".env", "x");
+    let command = "ln -s .. src/up && cat src/up/.env";
+    let error = scene.run("bash", json!({"command": command})).await.unwrap_err();
+    assert_eq!(error.kind(), "denied");
+    assert!(scene.asked("bash").is_empty());
 }

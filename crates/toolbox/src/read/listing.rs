@@ -5,6 +5,7 @@ use haft_tool::Output;
 use serde_json::json;
 
 use super::metadata;
+use crate::text::on_one_line;
 
 /// Most bytes of names in one answer.
 const MAX_BYTES: usize = 50 * 1024;
@@ -28,8 +29,12 @@ pub(super) fn output(target: &Target, listing: Listing, offset: usize, limit: us
     } else {
         format!("({total} entries, and more that were not listed)")
     };
-    let text =
-        format!("<path>{path}</path>\n<type>directory</type>\n<entries>\n{}\n\n{remark}\n</entries>", shown.join("\n"));
+    let lines: Vec<_> = shown.iter().map(|name| on_one_line(name)).collect();
+    let text = format!(
+        "<path>{}</path>\n<type>directory</type>\n<entries>\n{}\n\n{remark}\n</entries>",
+        on_one_line(&path),
+        lines.join("\n")
+    );
     let display = json!({
         "type": "directory", "path": path, "entries": shown, "offset": offset, "totalEntries": total, "truncated": cut,
     });

@@ -6,17 +6,14 @@ use serde_json::Value;
 use crate::agents;
 use crate::args::DebugAgents;
 use crate::render;
-use crate::report::{Exit, Usage};
+use crate::report::Exit;
 use crate::wire::Ground;
 
 pub(crate) fn run(args: &DebugAgents) -> Result<Exit> {
     let all = agents::all(&Ground::at(args.dir.as_deref())?)?;
     let shown = match &args.name {
         None => Value::from(all.all().iter().map(agents::described).collect::<Vec<_>>()),
-        Some(name) => match all.get(name) {
-            Some(agent) => agents::described(agent),
-            None => return Err(Usage(format!("there is no agent {name:?}; see `haft agent list`")).into()),
-        },
+        Some(name) => agents::described(agents::named(&all, Some(name))?),
     };
     render::say(&format!("{shown:#}"))?;
     Ok(Exit::Done)

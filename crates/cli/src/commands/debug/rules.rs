@@ -19,7 +19,8 @@ const MAX_LINE: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &DebugRules) -> Result<Exit> {
     let ground = Ground::at(args.dir.as_deref())?;
-    let agent = agents::choose(&agents::all(&ground)?, args.agent.as_deref());
+    let all = agents::all(&ground)?;
+    let agent = agents::named(&all, args.agent.as_deref())?;
     let (rules, here) = (&agent.rules, ground.place.directory.as_path());
     if args.jsonl {
         return answer_lines(rules, here, std::io::stdin().lock());

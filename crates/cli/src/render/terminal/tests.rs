@@ -371,9 +371,22 @@ fn words_of_a_try_that_failed_are_marked() {
     // The first words of the story, whole or half, are taken back; then it is told again.
     let Event::PartUpdated { part, .. } = &events[2] else { panic!("{:?}", events[2]) };
     let (message_id, part_id) = (part.message_id.clone(), part.id.clone());
-    events[..4].iter().for_each(|event| shown.show(event));
+    shown.show(&events[7]);
+    events[..5].iter().for_each(|event| shown.show(event));
     shown.show(&Event::PartRemoved { session_id: session.clone(), message_id, part_id });
-    events[10..].iter().for_each(|event| shown.show(event));
+    events[9..].iter().for_each(|event| shown.show(event));
     shown.end(&session, false);
-    sees(&emulated, expect![[r#""#]]);
+    sees(
+        &emulated,
+        expect![[r#"
+        > build · v/m
+
+        Let me look.
+
+        (this answer broke off; it is asked for again)
+
+        All is well.
+
+    "#]],
+    );
 }

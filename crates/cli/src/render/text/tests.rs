@@ -169,10 +169,21 @@ fn a_try_that_failed_is_no_part_of_the_answer() {
     let Event::PartUpdated { part, .. } = &events[2] else { panic!("{:?}", events[2]) };
     let (message_id, part_id) = (part.message_id.clone(), part.id.clone());
     let status = Status::Retry { attempt: 1, message: "cut\noff".to_owned(), next: 2_500 };
-    let mut told = vec![events[0].clone(), events[1].clone()];
+    let mut told = vec![events[0].clone(), events[7].clone(), events[1].clone()];
     told.extend_from_slice(half);
     told.push(Event::PartRemoved { session_id: session.clone(), message_id, part_id });
     told.push(Event::SessionStatus { session_id: session.clone(), status });
     told.extend_from_slice(whole);
-    check(false, &session, &told, expect![[r#""#]]);
+    check(
+        false,
+        &session,
+        &told,
+        expect![[r#"
+        stdout
+          All is well.
+        stderr
+          > build · v/m
+          … try 2 in 3 s: cut off
+    "#]],
+    );
 }

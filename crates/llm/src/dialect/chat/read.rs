@@ -4,11 +4,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::dialect::answering::{self, Chunks, MAX_CALLS, MAX_KEPT, Next, field_names};
+use crate::dialect::answering::{self, Chunks, MAX_CALLS, Next, Source, field_names};
 use crate::dialect::ids::Ids;
-use crate::failure::{Told, excerpt, hide};
 use crate::sse::Event;
-use crate::{Chunk, Finish, Item, LlmError, Request, Secret, Usage};
+use crate::{Chunk, Finish, LlmError, Request, Secret, Usage};
 
 /// The key of an item that names the field which thinking came in.
 pub(super) const FIELD: &str = "field";
@@ -18,16 +17,13 @@ pub(super) const DETAILS: &str = "details";
 
 /// One answer, as far as it has come.
 pub(super) struct Reader {
-    provider: String,
-    model: String,
-    secrets: Vec<Secret>,
+    from: Source,
     open: Option<Open>,
     calls: Vec<Call>,
     ids: Ids,
     usage: Option<Usage>,
     reason: Option<String>,
     done: bool,
-    kept: usize,
 }
 
 /// A block that has not ended.
@@ -99,16 +95,13 @@ fn string(raw: &RawValue) -> Option<String> {
 impl Reader {
     pub(super) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
         Self {
-            provider: provider.to_owned(),
-            model: request.model.clone(),
-            secrets: secrets.to_vec(),
+            from: Source::new(provider, request, secrets),
             open: None,
             calls: Vec::new(),
             ids: Ids::new(request.answers() + 1),
             usage: None,
             reason: None,
             done: false,
-            kept: 0,
         }
     }
 }
@@ -128,10 +121,10 @@ impl answering::Reader for Reader {
             return Ok(Next::More);
         }
         match serde_json::from_str::<Completion>(data) {
-            Ok(Completion { error: Some(_), .. }) => return Err(self.failed(data)),
-            Ok(_) if event.name == "error" => return Err(self.failed(data)),
+            Ok(Completion { error: Some(_), .. }) => return Err(self.from.failed(data)),
+            Ok(_) if event.name == "error" => return Err(self.from.failed(data)),
             Ok(completion) => self.completion(completion, data, chunks)?,
-            Err(_) => self.unreadable(event, data)?,
+            Err(_) => self.from.unreadable(event, data)?,
         }
         Ok(Next::More)
     }
@@ -139,7 +132,7 @@ impl answering::Reader for Reader {
     /// Calls, usage, and why it ended.
     fn end(mut self) -> Result<Chunks, LlmError> {
         if !self.finished() {
-            return Err(LlmError::CutOff { provider: self.provider });
+            return Err(LlmError::CutOff { provider: self.from.provider });
         }
         let mut chunks = Chunks::new();
         for at in 0..self.calls.len() {
@@ -164,7 +157,11 @@ impl Reader {
         let Completion { choices, usage, .. } = completion;
         if choices.is_none() && usage.is_none() {
             let event: Value = serde_json::from_str(data).unwrap_or_default();
-            tracing::debug!(provider = self.provider, fields = field_names(&event), "an event that says nothing known");
+            tracing::debug!(
+                provider = self.from.provider,
+                fields = field_names(&event),
+                "an event that says nothing known"
+            );
         }
         if let Some(usage) = usage.and_then(|usage| read_usage(&serde_json::from_str(usage.get()).ok()?)) {
             self.usage = Some(usage);
@@ -220,7 +217,7 @@ impl Reader {
             return Ok(());
         }
         self.reason_on(Some(field), text, chunks)?;
-        self.keep(details.iter().map(|detail| detail.to_string().len()).sum())?;
+        self.from.keep(details.iter().map(|detail| detail.to_string().len()).sum())?;
         if let Some(Open::Reasoning { details: kept, .. }) = &mut self.open {
             details.into_iter().for_each(|detail| merge(kept, detail));
         }
@@ -229,7 +226,7 @@ impl Reader {
 
     /// Opens a block of thinking, if none is open, and goes on in it.
     fn reason_on(&mut self, field: Option<&'static str>, text: String, chunks: &mut Chunks) -> Result<(), LlmError> {
-        self.keep(text.len())?;
+        self.from.keep(text.len())?;
         if !matches!(self.open, Some(Open::Reasoning { .. })) {
             self.close(chunks);
             self.open = Some(Open::Reasoning { field, details: Vec::new() });
@@ -244,7 +241,7 @@ impl Reader {
         if text.is_empty() {
             return Ok(());
         }
-        self.keep(text.len())?;
+        self.from.keep(text.len())?;
         if !matches!(self.open, Some(Open::Text)) {
             self.close(chunks);
             self.open = Some(Open::Text);
@@ -264,7 +261,11 @@ impl Reader {
                         self.reason_on(None, text(part), chunks)?;
                     }
                 }
-                _ => tracing::debug!(provider = self.provider, fields = field_names(part), "a part that is not known"),
+                _ => tracing::debug!(
+                    provider = self.from.provider,
+                    fields = field_names(part),
+                    "a part that is not known"
+                ),
             }
         }
         Ok(())
@@ -276,7 +277,7 @@ impl Reader {
         let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
         let arguments = arguments.map(|raw| string(raw).unwrap_or_else(|| raw.get().to_owned())).unwrap_or_default();
         let at = self.place(index, &id, &name)?;
-        self.keep(id.len() + name.len() + arguments.len())?;
+        self.from.keep(id.len() + name.len() + arguments.len())?;
         let call = &mut self.calls[at];
         if call.name.is_empty() {
             call.name = name;
@@ -317,7 +318,7 @@ impl Reader {
             return Ok(at);
         }
         if self.calls.len() == MAX_CALLS {
-            return Err(self.malformed("an answer of at most 128 calls", "one more"));
+            return Err(self.from.malformed("an answer of at most 128 calls", "one more"));
         }
         self.calls.push(Call {
             index,
@@ -348,40 +349,10 @@ impl Reader {
                 } else {
                     Some(json!({FIELD: "reasoning_details", DETAILS: details}))
                 };
-                let item = value.map(|value| Item { vendor: self.provider.clone(), model: self.model.clone(), value });
+                let item = value.map(|value| self.from.item(value));
                 chunks.push_back(Chunk::ReasoningEnd { item });
             }
         }
-    }
-
-    fn keep(&mut self, bytes: usize) -> Result<(), LlmError> {
-        self.kept += bytes;
-        if self.kept > MAX_KEPT { Err(self.malformed("an answer of at most 64 MiB", "more than that")) } else { Ok(()) }
-    }
-
-    fn unreadable(&self, event: &Event, data: &str) -> Result<(), LlmError> {
-        match serde_json::from_str::<Value>(data) {
-            Ok(value) if event.name == "error" || value.get("error").is_some_and(|error| !error.is_null()) => {
-                Err(self.failed(data))
-            }
-            Ok(event) => {
-                let fields = field_names(&event);
-                tracing::warn!(provider = self.provider, fields, "an event of an unknown form is left out");
-                Ok(())
-            }
-            // The stream ended in the middle of it, which shows at its end.
-            Err(_) if event.open => Ok(()),
-            Err(_) => Err(self.malformed("JSON", &excerpt(&hide(data, &self.secrets)))),
-        }
-    }
-
-    fn failed(&self, data: &str) -> LlmError {
-        let (provider, model, secrets) = (&self.provider, &self.model, &self.secrets);
-        Told { provider, model, status: None, after: None, body: data, secrets }.classify()
-    }
-
-    fn malformed(&self, wanted: &'static str, excerpt: &str) -> LlmError {
-        LlmError::Malformed { provider: self.provider.clone(), wanted, excerpt: excerpt.to_owned() }
     }
 }
 

@@ -3,11 +3,8 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use std::collections::VecDeque;
-
 use super::*;
-use crate::dialect::answering::{Next, Reader as _};
-use crate::sse::Decoder;
+use crate::dialect::streams::{cut, play, same};
 use crate::{AssistantPart, Message};
 
 fn request() -> Request {
@@ -17,32 +14,12 @@ fn request() -> Request {
 
 /// What comes of a body that arrives in `pieces`.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Chunk>, Option<LlmError>) {
-    let mut reader = Reader::new("v", &request(), &[Secret::new("sk-secret-1")]);
-    let (mut decoder, mut events, mut chunks) = (Decoder::default(), VecDeque::new(), VecDeque::new());
-    for piece in pieces {
-        decoder.push(piece, &mut events).unwrap();
-    }
-    events.extend(decoder.end());
-    for event in events {
-        match reader.push(&event, &mut chunks) {
-            Ok(Next::More) => {}
-            Ok(Next::End) => break,
-            Err(error) => return (chunks.into(), Some(error)),
-        }
-    }
-    let end = reader.end();
-    let (last, error) = end.map_or_else(|error| (VecDeque::new(), Some(error)), |last| (last, None));
-    (chunks.into_iter().chain(last).collect(), error)
+    play(Reader::new("v", &request(), &[Secret::new("sk-secret-1")]), pieces)
 }
 
 #[track_caller]
 fn check(body: &str, want: Expect) {
-    let (chunks, error) = read([body.as_bytes()]);
-    let mut lines: String = chunks.iter().map(|chunk| format!("{chunk:?}\n")).collect();
-    if let Some(error) = error {
-        lines.push_str(&format!("error: {error}\n"));
-    }
-    want.assert_eq(&lines);
+    same(read([body.as_bytes()]), want);
 }
 
 macro_rules! fixture {
@@ -530,12 +507,8 @@ fn pieces_of_one_three_and_seven_bytes_change_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn cuts_anywhere_change_nothing(body in proptest::sample::select(ALL), mut cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..12)) {
-        let bytes = body.as_bytes();
-        let mut places: Vec<_> = cuts.drain(..).map(|cut| cut.index(bytes.len() + 1)).chain([0, bytes.len()]).collect();
-        places.sort_unstable();
-        let pieces = places.windows(2).map(|place| &bytes[place[0]..place[1]]);
-        prop_assert_eq!(format!("{:?}", read(pieces)), format!("{:?}", read([bytes])));
+    fn cuts_anywhere_change_nothing((whole, pieces) in cut(ALL)) {
+        prop_assert_eq!(format!("{:?}", read(pieces)), format!("{:?}", read([whole])));
     }
 
     #[test]

@@ -5,17 +5,17 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::blocks::{CITATIONS, REDACTED, SIGNATURE};
-use crate::dialect::answering::{self, Chunks, MAX_CALLS, MAX_KEPT, Next, field_names};
+use crate::dialect::answering::{self, Chunks, MAX_CALLS, Next, Source, field_names};
 use crate::dialect::ids::Ids;
-use crate::failure::{Told, excerpt, hide};
 use crate::sse::Event;
-use crate::{Chunk, Finish, Item, LlmError, Request, Secret, Usage};
+use crate::{Chunk, Finish, LlmError, Request, Secret, Usage};
+
+/// Most blocks that are open at once. The interface has one at a time.
+const MAX_OPEN: usize = 256;
 
 /// One answer, as far as it has come.
 pub(super) struct Reader {
-    provider: String,
-    model: String,
-    secrets: Vec<Secret>,
+    from: Source,
     /// The blocks that have not ended, by their index.
     blocks: Vec<(u64, Block)>,
     /// The index of the block of words or thoughts that chunks are in.
@@ -25,7 +25,6 @@ pub(super) struct Reader {
     usage: Option<Counts>,
     reason: Option<String>,
     done: bool,
-    kept: usize,
 }
 
 /// A block that has not ended.
@@ -115,9 +114,7 @@ struct Ended {
 impl Reader {
     pub(super) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
         Self {
-            provider: provider.to_owned(),
-            model: request.model.clone(),
-            secrets: secrets.to_vec(),
+            from: Source::new(provider, request, secrets),
             blocks: Vec::new(),
             open: None,
             ids: Ids::new(request.answers() + 1),
@@ -125,7 +122,6 @@ impl Reader {
             usage: None,
             reason: None,
             done: false,
-            kept: 0,
         }
     }
 }
@@ -143,10 +139,10 @@ impl answering::Reader for Reader {
         }
         let told: Said<'_> = match serde_json::from_str(data) {
             Ok(told) => told,
-            Err(_) => return self.unreadable(event, data).map(|()| Next::More),
+            Err(_) => return self.from.unreadable(event, data).map(|()| Next::More),
         };
         if told.error.is_some() || event.name == "error" {
-            return Err(self.failed(data));
+            return Err(self.from.failed(data));
         }
         match told.r#type {
             Some(Kind::MessageStart) => self.count(told.message.and_then(|message| message.usage)),
@@ -163,10 +159,14 @@ impl answering::Reader for Reader {
                 return Ok(Next::End);
             }
             Some(Kind::Ping) => {}
-            Some(Kind::Error) => return Err(self.failed(data)),
+            Some(Kind::Error) => return Err(self.from.failed(data)),
             Some(Kind::Unknown) | None => {
                 let event: Value = serde_json::from_str(data).unwrap_or_default();
-                tracing::debug!(provider = self.provider, fields = field_names(&event), "an event that is not known");
+                tracing::debug!(
+                    provider = self.from.provider,
+                    fields = field_names(&event),
+                    "an event that is not known"
+                );
             }
         }
         Ok(Next::More)
@@ -179,7 +179,7 @@ impl answering::Reader for Reader {
     /// What is still open, usage, and why it ended.
     fn end(mut self) -> Result<Chunks, LlmError> {
         if !self.finished() {
-            return Err(LlmError::CutOff { provider: self.provider });
+            return Err(LlmError::CutOff { provider: self.from.provider });
         }
         let mut chunks = Chunks::new();
         while let Some(&(index, _)) = self.blocks.first() {
@@ -194,9 +194,10 @@ impl answering::Reader for Reader {
 impl Reader {
     fn begin(&mut self, index: u64, block: Option<&RawValue>, chunks: &mut Chunks) -> Result<(), LlmError> {
         let Some(block) = block else { return Ok(()) };
-        self.keep(block.get().len())?;
+        self.from.keep(block.get().len())?;
         // An index that begins again without an end in between.
         self.stop(index, chunks);
+        self.room()?;
         let block: Value = serde_json::from_str(block.get()).unwrap_or_default();
         let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
         match block["type"].as_str() {
@@ -213,7 +214,7 @@ impl Reader {
             Some("tool_use") => {
                 self.close(chunks);
                 if self.calls == MAX_CALLS {
-                    return Err(self.malformed("an answer of at most 128 calls", "one more"));
+                    return Err(self.from.malformed("an answer of at most 128 calls", "one more"));
                 }
                 self.calls += 1;
                 let id = self.ids.take(block["id"].as_str().unwrap_or_default(), self.calls);
@@ -227,7 +228,11 @@ impl Reader {
                 self.blocks.push((index, Block::Call { id, name, whole, arguments: String::new() }));
             }
             _ => {
-                tracing::debug!(provider = self.provider, fields = field_names(&block), "a block of the vendor's own");
+                tracing::debug!(
+                    provider = self.from.provider,
+                    fields = field_names(&block),
+                    "a block of the vendor's own"
+                );
                 self.blocks.push((index, Block::Vendor { block, input: String::new() }));
             }
         }
@@ -237,22 +242,23 @@ impl Reader {
     fn delta(&mut self, index: u64, delta: Option<&RawValue>, chunks: &mut Chunks) -> Result<(), LlmError> {
         let Some(raw) = delta else { return Ok(()) };
         let Ok(delta) = serde_json::from_str::<Delta>(raw.get()) else {
-            tracing::warn!(provider = self.provider, "a piece of an unknown form is left out");
+            tracing::warn!(provider = self.from.provider, "a piece of an unknown form is left out");
             return Ok(());
         };
         if !self.blocks.iter().any(|(at, _)| *at == index) {
+            self.room()?;
             // Some servers begin without saying so; the piece tells what it belongs to.
             let block = if delta.text.is_some() {
                 Block::Text { citations: Vec::new(), said: false }
             } else if delta.thinking.is_some() || delta.signature.is_some() {
                 Block::Thinking { signature: String::new(), said: false }
             } else {
-                tracing::warn!(provider = self.provider, "a piece of a block that never began is left out");
+                tracing::warn!(provider = self.from.provider, "a piece of a block that never began is left out");
                 return Ok(());
             };
             self.blocks.push((index, block));
         }
-        self.keep(raw.get().len())?;
+        self.from.keep(raw.get().len())?;
         let Some((_, block)) = self.blocks.iter_mut().find(|(at, _)| *at == index) else { return Ok(()) };
         match block {
             Block::Text { citations, .. } => {
@@ -277,6 +283,14 @@ impl Reader {
             },
         }
         Ok(())
+    }
+
+    /// Whether another block may begin.
+    fn room(&self) -> Result<(), LlmError> {
+        match self.blocks.len() < MAX_OPEN {
+            true => Ok(()),
+            false => Err(self.from.malformed("an answer of at most 256 blocks at a time", "one more")),
+        }
     }
 
     /// Goes on in the block of words or thoughts at `index`.
@@ -318,7 +332,7 @@ impl Reader {
             // Nothing else may come between the pieces of what is open.
             self.close(chunks);
         }
-        let item = |value| Item { vendor: self.provider.clone(), model: self.model.clone(), value };
+        let item = |value| self.from.item(value);
         let chunk = match block {
             Block::Text { citations, said } => {
                 let cited = (!citations.is_empty()).then(|| item(json!({CITATIONS: citations})));
@@ -353,36 +367,6 @@ impl Reader {
         newer(&mut all.output_tokens, more.output_tokens);
         newer(&mut all.cache_read_input_tokens, more.cache_read_input_tokens);
         newer(&mut all.cache_creation_input_tokens, more.cache_creation_input_tokens);
-    }
-
-    fn keep(&mut self, bytes: usize) -> Result<(), LlmError> {
-        self.kept += bytes;
-        if self.kept > MAX_KEPT { Err(self.malformed("an answer of at most 64 MiB", "more than that")) } else { Ok(()) }
-    }
-
-    fn unreadable(&self, event: &Event, data: &str) -> Result<(), LlmError> {
-        match serde_json::from_str::<Value>(data) {
-            Ok(value) if event.name == "error" || value.get("error").is_some_and(|error| !error.is_null()) => {
-                Err(self.failed(data))
-            }
-            Ok(event) => {
-                let fields = field_names(&event);
-                tracing::warn!(provider = self.provider, fields, "an event of an unknown form is left out");
-                Ok(())
-            }
-            // The stream ended in the middle of it, which shows at its end.
-            Err(_) if event.open => Ok(()),
-            Err(_) => Err(self.malformed("JSON", &excerpt(&hide(data, &self.secrets)))),
-        }
-    }
-
-    fn failed(&self, data: &str) -> LlmError {
-        let (provider, model, secrets) = (&self.provider, &self.model, &self.secrets);
-        Told { provider, model, status: None, after: None, body: data, secrets }.classify()
-    }
-
-    fn malformed(&self, wanted: &'static str, excerpt: &str) -> LlmError {
-        LlmError::Malformed { provider: self.provider.clone(), wanted, excerpt: excerpt.to_owned() }
     }
 }
 

@@ -460,4 +460,24 @@ proptest! {
             prop_assert_eq!(String::from_utf8(warm), String::from_utf8(cold(request)));
         }
     }
+    #[test]
+    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(requests in requests(), at in any::<proptest::sample::Index>()) {
+        let Some(longer) = requests.last().filter(|request| !request.messages.is_empty()) else { return Ok(()) };
+        let messages = longer.messages[..=at.index(longer.messages.len())].to_vec();
+        let shorter = unmarked(&Request { messages, ..longer.clone() });
+        // An answer at the end is one that goes on, and loses a blank there.
+        if shorter.as_array().and_then(|list| list.last()).is_some_and(|last| last["role"] == "assistant") {
+            return Ok(());
+        }
+        let (shorter, longer) = (shorter.to_string(), unmarked(longer).to_string());
+        let whole = shorter.trim_end_matches(['}', ']']);
+        prop_assert!(longer.starts_with(whole), "{}\n{}", whole, longer);
+    }
+}
+
+/// The messages as they are sent, but for the marks.
+fn unmarked(request: &Request) -> Value {
+    let body: Value = serde_json::from_slice(&cold(request)).unwrap();
+    let text = body["messages"].to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+    serde_json::from_str(&text).unwrap()
 }
