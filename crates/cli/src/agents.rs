@@ -52,6 +52,19 @@ pub(crate) fn named<'a>(agents: &'a Agents, name: Option<&str>) -> Result<&'a Ag
     })
 }
 
+/// Says so where rules for everybody open what the plan agent is for keeping closed.
+pub(crate) fn warn_of_open_plan(agent: &Agent) {
+    // Any name that no rule is about says what the rules are in general.
+    let (action, rule) = agent.rules.decide("edit", "a file of no special name", false);
+    if agent.name == "plan" && agent.native && action == haft_permission::Action::Allow {
+        let rule = rule.map_or_else(String::new, |rule| format!(" ({rule})"));
+        render::complain(&format!(
+            "! your rules let the plan agent change files{rule}; \"agent\": {{\"plan\": {{\"permission\": {{\"edit\": \"deny\"}}}}}} \
+             keeps it from that"
+        ));
+    }
+}
+
 /// `agent` as JSON, its rules without the guard's.
 pub(crate) fn described(agent: &Agent) -> Value {
     let rules: Vec<Value> = agent.rules.rows().iter().map(rule).collect();

@@ -112,8 +112,12 @@ impl Ground {
     }
 
     /// The agent called `name`, or the one that answers where none is named, with all its rules.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of that name.
     pub(crate) fn agent(&self, name: Option<&str>) -> Result<Agent> {
-        Ok(agents::choose(&agents::all(self)?, name))
+        Ok(agents::named(&agents::all(self)?, name)?.clone())
     }
 
     /// The commands that settings and Markdown files define.

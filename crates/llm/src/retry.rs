@@ -79,9 +79,9 @@ pub fn wait(attempt: u32, asked: Asked, chance: f64) -> Duration {
     Duration::from_secs_f64(milliseconds / 1000.0).min(longest)
 }
 
-/// What the headers of an answer, by their names in lower case, ask to wait: `retry-after-ms` in milliseconds, else `retry-after` in seconds or as a date. Of a
-/// list the first number counts. What cannot be read is skipped, a date that has passed names no time, less than
-/// nothing is nothing, and more than a day is a day.
+/// What the headers of an answer, by their names in lower case, ask to wait: `retry-after-ms` in milliseconds, else
+/// `retry-after` in seconds or as a date. Of a list the first number counts. What cannot be read is skipped, a date
+/// that has passed names no time, less than nothing is nothing, and more than a day is a day.
 pub fn after<'a>(header: impl Fn(&str) -> Option<&'a str>, now: SystemTime) -> Option<Duration> {
     let text = |name| header(name).map(str::trim);
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_WAIT).min(MAX_WAIT);

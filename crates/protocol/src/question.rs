@@ -45,5 +45,6 @@ pub struct Choice {
     pub description: String,
 }
 
-/// The answers to an [`Inquiry`]: for each question the labels chosen and what was written; empty where it was left out.
+/// The answers to an [`Inquiry`]: for each question the labels chosen and what was written; empty where it was left
+/// out.
 pub type Answers = Vec<Vec<String>>;

@@ -257,9 +257,11 @@ fn result(state: &ToolState) -> (Vec<Content>, bool) {
             (content, false)
         }
         ToolState::Error { error, metadata, .. } => {
-            let mut content = metadata.as_ref().and_then(so_far).map(Content::text).into_iter().collect::<Vec<_>>();
-            content.push(Content::text(error));
-            (content, true)
+            let text = match metadata.as_ref().and_then(so_far) {
+                Some(output) => format!("{}\n\n{error}", output.trim_end()),
+                None => error.clone(),
+            };
+            (vec![Content::text(text)], true)
         }
         // In the words it will have when it is closed, so that the request does not change then.
         ToolState::Pending { .. } | ToolState::Running { .. } => result(&cut_off(state, 0)),

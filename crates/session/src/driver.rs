@@ -1,48 +1,34 @@
-//! Owns one session: its record, its history, the prompts that wait and the turn that runs.
+//! Owns one session: its record, its history and the turn that runs.
 
 use std::sync::Arc;
 
 use futures::StreamExt;
-use futures::future::BoxFuture;
-use futures::stream::FuturesOrdered;
 use haft_permission::Asker;
 use haft_protocol::{Event, Failure, History, MessageId, PartKind, Session as Record, Status, ToolState};
 use haft_store::Lease;
 use haft_tool::Marks;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::assemble::Projection;
 use crate::cast::{Cast, Casting};
+use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
 use crate::error::{SessionError, TurnError};
 use crate::fold::Planned;
 use crate::hands::SHELL;
 use crate::instructions::Instructions;
-use crate::intake::{Intake, Taken};
-use crate::prompt::{Prompt, title};
+use crate::intake::Taken;
+use crate::prompt::title;
 use crate::recover::close_all;
-use crate::role::{Memory, Role, calls};
+use crate::role::{Memory, Role};
 use crate::setup::Setup;
 use crate::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
-/// Prompts that may wait to be answered, the one that is being answered among them.
-pub(crate) const MAX_WAITING: usize = 16;
-
 /// What a model reads of a command that the person ran.
 const BY_HAND: &str = "The user ran this command.";
-
-/// What whoever asked is told.
-pub(crate) type Answer = oneshot::Sender<Result<TurnEnd, SessionError>>;
-
-/// Everything that can wake a session. There is nothing else.
-pub(crate) enum Inbox {
-    Prompt(Prompt, Answer),
-    Shell(String, Answer),
-    Abort,
-}
 
 pub(crate) struct Driver {
     setup: Arc<Setup>,
@@ -54,23 +40,6 @@ pub(crate) struct Driver {
     role: Role,
     /// Held for as long as the session is owned.
     _lease: Lease,
-}
-
-/// The prompts that wait, and who waits for their answers.
-struct Desk {
-    setup: Arc<Setup>,
-    record: Record,
-    memory: Memory,
-    casting: Casting,
-    /// Those that are being taken in.
-    intake: FuturesOrdered<BoxFuture<'static, (Result<Taken, SessionError>, Answer)>>,
-    /// Whoever waits for the answer to a stored one.
-    callers: Vec<Caller>,
-}
-
-struct Caller {
-    message: MessageId,
-    done: Answer,
 }
 
 impl Driver {
@@ -94,14 +63,7 @@ impl Driver {
     }
 
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
-        let mut desk = Desk {
-            setup: Arc::clone(&self.setup),
-            record: self.record.clone(),
-            memory: self.memory.clone(),
-            casting: Casting::new(Arc::clone(&self.setup)),
-            intake: FuturesOrdered::new(),
-            callers: Vec::new(),
-        };
+        let mut desk = Desk::new(Arc::clone(&self.setup), self.record.clone(), self.memory.clone());
         loop {
             tokio::select! {
                 wake = inbox.recv() => match wake {
@@ -172,18 +134,7 @@ impl Driver {
         let cancel = CancellationToken::new();
         let (arrive, mut arrivals) = mpsc::channel(MAX_WAITING);
         let mut latest_cast = None;
-        let turn = Turn {
-            setup: &self.setup,
-            role: &self.role,
-            session: &mut self.record,
-            history: &mut self.history,
-            projection: &mut self.projection,
-            arrivals: &mut arrivals,
-            first,
-            prompt,
-            cancel: cancel.clone(),
-            state: State::default(),
-        };
+        let turn = self.begin_turn(first, prompt, &mut arrivals, cancel.clone());
         let (mut result, waiting) = {
             let mut turn = std::pin::pin!(turn.run().instrument(tracing::info_span!("turn")));
             let mut listening = true;
@@ -218,6 +169,28 @@ impl Driver {
             result = Ok(Stop::End(TurnEnd::Aborted));
         }
         Outcome { result, waiting, latest_cast, stopped }
+    }
+
+    /// A turn that answers the prompts from `first` to `prompt`.
+    fn begin_turn<'a>(
+        &'a mut self,
+        first: MessageId,
+        prompt: MessageId,
+        arrivals: &'a mut mpsc::Receiver<Taken>,
+        cancel: CancellationToken,
+    ) -> Turn<'a> {
+        Turn {
+            setup: &self.setup,
+            role: &self.role,
+            session: &mut self.record,
+            history: &mut self.history,
+            projection: &mut self.projection,
+            arrivals,
+            first,
+            prompt,
+            cancel,
+            state: State::default(),
+        }
     }
 
     /// Reads the history again: what is stored is the truth, also where a write failed half way.
@@ -263,18 +236,7 @@ impl Driver {
         self.status(Status::Busy);
         let cancel = CancellationToken::new();
         let (_arrive, mut arrivals) = mpsc::channel(1);
-        let turn = Turn {
-            setup: &self.setup,
-            role: &self.role,
-            session: &mut self.record,
-            history: &mut self.history,
-            projection: &mut self.projection,
-            arrivals: &mut arrivals,
-            first: prompt.clone(),
-            prompt,
-            cancel: cancel.clone(),
-            state: State::default(),
-        };
+        let turn = self.begin_turn(prompt.clone(), prompt, &mut arrivals, cancel.clone());
         let end = {
             let mut turn = std::pin::pin!(turn.run_by_hand(by_hand, call).instrument(tracing::info_span!("shell")));
             let mut listening = true;
@@ -318,84 +280,6 @@ struct Outcome {
     latest_cast: Option<Arc<Cast>>,
     /// Somebody stopped it, or would have, had it not just ended: nothing that waits is answered.
     stopped: bool,
-}
-
-impl Desk {
-    /// Begins to take a prompt in.
-    fn take(&mut self, prompt: Prompt, done: Answer) {
-        let waiting = self.intake.len() + self.callers.len();
-        if waiting >= MAX_WAITING {
-            let id = self.record.id.clone();
-            return drop(done.send(Err(SessionError::Full { id, waiting })));
-        }
-        let (cast, command) = match self.casting.of(&prompt) {
-            Ok(found) => found,
-            Err(error) => return drop(done.send(Err(error))),
-        };
-        let calls = calls(&self.setup, &cast, &self.record, &self.memory);
-        let intake = Intake { setup: Arc::clone(&self.setup), calls };
-        self.intake.push_back(Box::pin(async move { (intake.take(prompt, cast, command).await, done) }));
-    }
-
-    /// Serves the inbox while something runs. Returns whether anybody can still be heard.
-    fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
-        match wake {
-            Some(Inbox::Prompt(prompt, done)) => self.take(prompt, done),
-            Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
-            Some(Inbox::Abort) => {
-                self.drop_intake();
-                cancel.cancel();
-            }
-            // The last handle is gone: nobody is left to see the end.
-            None => {
-                self.drop_intake();
-                cancel.cancel();
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Stops taking prompts in. They are not stored yet.
-    fn drop_intake(&mut self) {
-        // Whoever asked hears of it when their end of the channel is gone; see `Session::prompt`.
-        self.intake.clear();
-    }
-
-    /// Tells those whose prompts are not `waiting` how the turn ended; all of them, where it was stopped.
-    fn tell(&mut self, result: Result<Stop, TurnError>, waiting: &[MessageId]) {
-        let is_stopped = matches!(result, Ok(Stop::End(TurnEnd::Aborted)));
-        let (answered, still): (Vec<_>, Vec<_>) = std::mem::take(&mut self.callers)
-            .into_iter()
-            .partition(|caller| is_stopped || !waiting.contains(&caller.message));
-        match result {
-            // They wait on: whoever takes over answers them too.
-            Ok(Stop::HandOver) => {
-                self.callers = answered;
-                self.callers.extend(still);
-            }
-            Ok(Stop::End(end)) => {
-                answered.into_iter().for_each(|caller| drop(caller.done.send(Ok(end.clone()))));
-                self.callers = still;
-            }
-            Err(error) => {
-                let why = haft_tool::with_causes(&error);
-                let mut answered = answered.into_iter();
-                if let Some(first) = answered.next() {
-                    let _ = first.done.send(Err(error.into()));
-                }
-                answered.for_each(|caller| drop(caller.done.send(Err(SessionError::Along { why: why.clone() }))));
-                self.callers = still;
-            }
-        }
-    }
-
-    /// Nothing runs any more.
-    fn end(&mut self) {
-        for caller in self.callers.drain(..) {
-            let _ = caller.done.send(Ok(TurnEnd::Aborted));
-        }
-    }
 }
 
 /// What a session remembers, as far as its history says so.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use haft_permission::{Access, Asker, Effect, Gate, Grant};
 use haft_project::{Files, Located, Opened, Place, Target};
-use haft_tool::Marks;
+use haft_tool::{Marks, Stamp};
 
 /// Names of instruction files, best first. All files of the first name that is found are taken, and none of the
 /// others.
@@ -62,20 +62,6 @@ struct Read {
     stamp: Stamp,
     /// `None`: it cannot be read, which was said once.
     text: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
-    modified: i128,
-    inode: u64,
-}
-
-impl Stamp {
-    fn of(meta: &Metadata) -> Self {
-        let modified = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
-        Self { size: meta.len(), modified, inode: meta.ino() }
-    }
 }
 
 /// A file that may be told.
@@ -194,7 +180,9 @@ fn folders(place: &Place) -> Vec<PathBuf> {
 
 fn candidate(path: PathBuf, outside: bool) -> Option<Candidate> {
     let meta = std::fs::metadata(&path).ok().filter(Metadata::is_file)?;
-    Some(Candidate { stamp: Stamp::of(&meta), path, outside })
+    let modified = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
+    let stamp = Stamp { size: meta.len(), modified, inode: meta.ino(), content: None };
+    Some(Candidate { stamp, path, outside })
 }
 
 /// The paths that a setting means, sorted within each folder.

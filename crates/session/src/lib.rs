@@ -13,8 +13,8 @@
 //! ```
 //!
 //! **Never here:** the name of a tool (but of the few that a person uses without a model, in `hands`), of a vendor,
-//! of a screen. Tools come as a [`haft_tool::Registry`], models as a
-//! [`haft_llm::Provider`], asks go to a [`haft_permission::Gate`].
+//! of a screen. Tools come as a [`haft_tool::Registry`], models as a [`haft_llm::Provider`], asks go to a
+//! [`haft_permission::Gate`].
 
 mod agent;
 mod agents;
@@ -23,6 +23,7 @@ mod batch;
 mod calls;
 mod cast;
 mod command;
+mod desk;
 mod doom;
 mod driver;
 mod error;

@@ -6,7 +6,8 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument;
 
 use crate::cast::Casting;
-use crate::driver::{Driver, Inbox};
+use crate::desk::Inbox;
+use crate::driver::Driver;
 use crate::error::SessionError;
 use crate::prompt::Prompt;
 use crate::setup::{NewSession, Setup};

@@ -5,7 +5,7 @@ use crate::arity;
 use crate::programs::{self, options};
 use crate::state::After;
 use crate::text::Arg;
-use crate::walk::{Top, Walk};
+use crate::walk::{Top, Walk, is_quiet, shows_variables};
 use crate::word::short;
 use crate::wrapper;
 
@@ -37,7 +37,7 @@ impl Walk<'_> {
     pub(crate) fn judge(&mut self, args: &[Arg], source: String, stdin: bool) -> After {
         let judged = self.one(args, &source, stdin);
         let name = args.first().map(|arg| arg.raw.clone()).unwrap_or_default();
-        let top = Top { name, source, always: judged.always };
+        let top = Top { quiet: is_quiet_with(&name, args), name, source, always: judged.always };
         if self.scripts == 0 {
             self.tops.push(top)
         } else {
@@ -52,7 +52,7 @@ impl Walk<'_> {
         let source = words.join(" ");
         let judged = self.one(args, &source, stdin);
         let name = args.first().map(|arg| arg.raw.clone()).unwrap_or_default();
-        self.inner.push(Top { name, source, always: judged.always.clone() });
+        self.inner.push(Top { quiet: is_quiet_with(&name, args), name, source, always: judged.always.clone() });
         judged
     }
 
@@ -96,7 +96,7 @@ impl Walk<'_> {
         let plainly = words.join(" ");
         let rest = source.strip_prefix(&plainly);
         let same = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n']));
-        if !same && !crate::walk::is_quiet(&words[0]) && !self.out.spellings.contains(&plainly) {
+        if !same && !is_quiet(&words[0]) && !self.out.spellings.contains(&plainly) {
             self.out.spellings.push(plainly);
         }
     }
@@ -134,6 +134,11 @@ impl Walk<'_> {
         }
         judged
     }
+}
+
+/// Whether no rule is asked about a command called `name` with these words.
+fn is_quiet_with(name: &str, all: &[Arg]) -> bool {
+    is_quiet(name) && !shows_variables(name, all.get(1..).unwrap_or_default())
 }
 
 /// Whether a function of this name would give something that is looked for by name another meaning.

@@ -9,7 +9,7 @@ use brush_parser::{Parser, ParserOptions};
 use crate::analysis::{Analysis, Surroundings};
 use crate::arity;
 use crate::second::{self, Second, Seen};
-use crate::walk::{Top, Walk};
+use crate::walk::{Top, Walk, is_quiet};
 
 /// Longest text that is looked into, in bytes. A longer one is unknown.
 pub const MAX_LENGTH: usize = 64 * 1024;
@@ -105,7 +105,7 @@ fn agree(walk: &mut Walk<'_>, tops: Vec<Top>, second: Second) {
     for seen in second.commands {
         let same = |top: &&mut Option<Top>| top.as_ref().is_some_and(|top| top.name == seen.name);
         match tops.iter_mut().find(same).and_then(Option::take) {
-            Some(top) => walk.pattern(&top.name, seen.text, top.always),
+            Some(top) => walk.pattern(top.quiet, seen.text, top.always),
             None => {
                 walk.unknown("the two parsers read it differently");
                 missed(walk, seen);
@@ -114,12 +114,12 @@ fn agree(walk: &mut Walk<'_>, tops: Vec<Top>, second: Second) {
     }
     let inner = std::mem::take(&mut walk.inner);
     for top in tops.into_iter().flatten().chain(inner) {
-        walk.pattern(&top.name, top.source, top.always);
+        walk.pattern(top.quiet, top.source, top.always);
     }
 }
 
 fn missed(walk: &mut Walk<'_>, seen: Seen) {
     let words: Vec<&str> = seen.words.iter().map(String::as_str).collect();
     let always = arity::always(&words);
-    walk.pattern(&seen.name, seen.text, always);
+    walk.pattern(is_quiet(&seen.name), seen.text, always);
 }

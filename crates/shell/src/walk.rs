@@ -37,6 +37,8 @@ pub(crate) struct Top {
     /// As it is written.
     pub(crate) name: String,
     pub(crate) source: String,
+    /// No rule is asked about it.
+    pub(crate) quiet: bool,
     pub(crate) always: Option<String>,
 }
 
@@ -133,9 +135,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds what rules are matched against.
-    pub(crate) fn pattern(&mut self, name: &str, text: String, always: Option<String>) {
-        if is_quiet(name) && !shows_variables(name, &text) {
+    /// Adds what rules are matched against, unless it is `quiet`.
+    pub(crate) fn pattern(&mut self, quiet: bool, text: String, always: Option<String>) {
+        if quiet {
             return;
         }
         if !self.out.patterns.contains(&text) {
@@ -241,7 +243,7 @@ impl<'a> Walk<'a> {
         if pipeline.timed.is_some() && self.scripts == 0 {
             // The other parser takes the word for a command.
             let text = pipeline.seq.first().and_then(extent).map_or("", |(from, to)| source.slice(from, to));
-            self.tops.push(Top { name: "time".to_owned(), source: format!("time {text}"), always: None });
+            self.tops.push(Top { name: "time".to_owned(), source: format!("time {text}"), quiet: false, always: None });
         }
         let after = match pipeline.seq.as_slice() {
             [only] => self.command_node(only, source),
@@ -456,20 +458,15 @@ fn compares_numbers(predicate: &BinaryPredicate) -> bool {
 }
 
 /// Whether a command of those that set variables shows them instead: with `-p` and the like, or without a name.
-fn shows_variables(name: &str, text: &str) -> bool {
+pub(crate) fn shows_variables(name: &str, args: &[Arg]) -> bool {
     if !matches!(name, "export" | "declare" | "typeset" | "local" | "readonly") {
         return false;
     }
-    let mut words = text.split_whitespace().skip_while(|word| *word != name).skip(1).peekable();
-    let mut named = false;
-    for word in words.by_ref() {
-        let option = word.starts_with(['-', '+']);
-        if option && word.contains(['p', 'f', 'F']) {
-            return true;
-        }
-        named |= !option && !word.starts_with(['<', '>', '&', '|']);
-    }
-    !named
+    let sets = |arg: &Arg| arg.start.starts_with(|c: char| c == '_' || c.is_alphabetic());
+    let plain = |arg: &Arg| {
+        arg.known().is_some_and(|text| text.starts_with(['-', '+']) && !text.contains(['p', 'f', 'F'])) || sets(arg)
+    };
+    !args.iter().all(plain) || !args.iter().any(sets)
 }
 
 /// Commands that only change folder, look, or set variables: no rule is asked about them.

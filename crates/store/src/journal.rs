@@ -97,8 +97,8 @@ impl Journal {
     /// Saves `event`, then tells subscribers. Both happen in the order of the calls, also when the future is dropped
     /// after its first poll.
     ///
-    /// Sessions, messages, parts and lists of things to do are stored; [`Event::PartDelta`] within 250 ms, or before this returns when more
-    /// grows than may be held back. Other events are only told.
+    /// Sessions, messages, parts and lists of things to do are stored; [`Event::PartDelta`] within 250 ms, or before
+    /// this returns when more grows than may be held back. Other events are only told.
     ///
     /// # Errors
     ///

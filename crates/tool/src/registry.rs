@@ -14,7 +14,8 @@ use crate::{AnyTool, Call, Output, Spec, Tool, ToolError, keep};
 /// The name under which a call is kept that could not be matched to a tool or whose arguments were no JSON.
 pub const INVALID: &str = "invalid";
 
-/// Which tools the user switched on and off, by name or by a pattern over names (`*` and `?`); the last that fits counts.
+/// Which tools the user switched on and off, by name or by a pattern over names (`*` and `?`); the last that fits
+/// counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Switches(pub Vec<(String, bool)>);
 

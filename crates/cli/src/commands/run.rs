@@ -1,11 +1,12 @@
 //! `haft run`: one prompt, headless.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use haft_permission::{Answerer, Rule};
 use haft_project::Place;
-use haft_protocol::{Id, Session as Record, SessionId};
+use haft_protocol::{Id, Session as Record, SessionId, Tokens};
 use haft_session::{Agent, Model, NewSession, Prompt, Session, Setup, TurnEnd};
 use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,8 @@ use crate::watch::Watch;
 use crate::wire::{Ground, journal, place};
 use crate::{agents, ask, models, render, stdin};
 
+/// Most sessions that are looked at to find one in which something was said.
+const MAX_EMPTY: usize = 20;
 /// Most bytes of standard input that become part of a prompt.
 const MAX_STDIN: u64 = 4 * 1024 * 1024;
 
@@ -40,6 +43,8 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     if text.trim().is_empty() && args.file.is_empty() && args.command.is_none() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
+    let known = known_commands(&ground);
+    check_command(&args, &text, &known)?;
     let mut prompt = Prompt::with_files(text, args.file.iter().map(|file| absolute(file)).collect()).await?;
     if let Some(command) = &args.command {
         prompt = prompt.calls(command.strip_prefix('/').unwrap_or(command));
@@ -47,10 +52,8 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     let answerer = ask::answerer(args.auto);
     let mut setup = {
         let agents = agents::all(&ground)?;
-        // A session goes on with its own agent and its own model unless another is named.
-        let kept =
-            resumed.as_ref().and_then(|record| record.agent.as_deref()).filter(|kept| agents.get(kept).is_some());
-        let agent = agents::choose(&agents, args.agent.as_deref().or(kept));
+        let agent = agents::choose(&agents, args.agent.as_deref());
+        agents::warn_of_open_plan(&agent);
         let model = model(&args, resumed.as_ref(), &agent, &ground).await?;
         prompt = prompt.agent(agent.name);
         ground.setup(journal.clone(), model, answerer, &rules(answerer), agents)?
@@ -96,6 +99,33 @@ async fn model(args: &Run, resumed: Option<&Record>, agent: &Agent, ground: &Gro
         }
         _ => error,
     })
+}
+
+/// The names of the commands there are.
+fn known_commands(ground: &Ground) -> BTreeSet<String> {
+    let builtin = haft_session::builtin_commands();
+    ground.commands().into_iter().chain(builtin).map(|command| command.name).collect()
+}
+
+/// Says what would be taken for words although it looks like a command, before a session is made for it.
+fn check_command(args: &Run, text: &str, known: &BTreeSet<String>) -> Result<()> {
+    let list = || known.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().join(", ");
+    if let Some(name) = args.command.as_deref().map(|name| name.strip_prefix('/').unwrap_or(name)) {
+        if !known.contains(name) {
+            return Err(Usage(format!("there is no command /{name}; those there are: {}", list())).into());
+        }
+        return Ok(());
+    }
+    let first = text.strip_prefix('/').and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
+    // A path is no command.
+    let meant = !first.is_empty() && !text.starts_with("/ ") && !Path::new("/").join(first).exists();
+    if meant && !known.contains(first) && !first.contains(['.', ':']) {
+        render::complain(&format!(
+            "! there is no command /{first}, so these are words to the model; commands: {}",
+            list()
+        ));
+    }
+    Ok(())
 }
 
 /// The rules of one prompt: nobody is there to switch modes, and perhaps nobody to be asked in the middle.
@@ -203,10 +233,15 @@ async fn resumed(args: &Run, here: &Place, journal: &Journal) -> Result<Option<R
         return Ok(None);
     }
     let directory = here.directory.display().to_string();
-    let filter = Filter { directory: Some(directory.clone()), roots: true, limit: 1 };
-    let newest = journal.sessions(&filter).await?.into_iter().next();
-    let none = || Usage(format!("there is no session of {directory} to go on with; leave out --continue"));
-    Ok(Some(newest.ok_or_else(none)?))
+    let filter = Filter { directory: Some(directory.clone()), roots: true, limit: MAX_EMPTY };
+    for record in journal.sessions(&filter).await? {
+        // Nothing was ever said in a session whose first prompt could not be taken.
+        let used = record.tokens != Tokens::default();
+        if used || !journal.history(&record.id).await?.messages().is_empty() {
+            return Ok(Some(record));
+        }
+    }
+    Err(Usage(format!("there is no session of {directory} to go on with; leave out --continue")).into())
 }
 
 /// The words given, then what comes on standard input.

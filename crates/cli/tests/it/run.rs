@@ -103,6 +103,22 @@ fn the_lines_of_format_json_are_those_clients_know() {
 }
 
 #[test]
+fn an_answer_that_broke_off_is_no_result_and_the_next_try_is_told() {
+    let machine = Machine::with(&[]);
+    let broken =
+        r#"{"answer":[{"text":"Half an answ"},{"error":{"kind":"rate_limited","message":"slow down","after_ms":10}}]}"#;
+    let model = machine.scenario(&[broken, r#"{"answer":[{"text":"A whole answer."}]}"#]);
+    let ran = machine.haft(&["run", "go", "--model", &model]).ok();
+    assert_eq!(ran.out, "A whole answer.\n");
+    ran.says(&["… try 2", "slow down"]);
+    let ran = machine.haft(&["run", "go", "--model", &model, "--format", "json"]).ok();
+    let texts: Vec<Value> = ran.lines().iter().filter(|line| line["type"] == "text").cloned().collect();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert_eq!(texts[0]["part"]["text"], "A whole answer.");
+    ran.says(&["… try 2"]);
+}
+
+#[test]
 fn a_prompt_comes_from_words_standard_input_and_files() {
     let machine = Machine::with(&[("notes.md", "# Notes\nbuy milk\n")]);
     let served = Served::plays(&[r#"{"answer":[{"text":"ok"}]}"#]);
@@ -324,4 +340,40 @@ fn interrupt(pid: u32) {
 fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn what_looks_like_a_command_and_is_none_is_said() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[r#"{"answer":[{"text":"Hm."}]}"#]);
+    machine
+        .haft(&["run", "--command", "nope", "--model", &model])
+        .ends(2)
+        .says(&["there is no command /nope", "/init"]);
+    assert_eq!(machine.haft(&["session", "list", "--json"]).ok().json(), json!([]), "no session is made for it");
+    machine
+        .haft(&["run", "/nope x", "--model", &model])
+        .ok()
+        .says(&["there is no command /nope", "words to the model"]);
+    let quiet = machine.haft(&["run", "/etc is a folder", "--model", &model]).ok();
+    assert!(!quiet.err.contains("no command"), "{}", quiet.err);
+}
+
+#[test]
+fn a_session_without_a_word_is_not_gone_on_with() {
+    let machine = Machine::with(&[("broken.bin", "\0\0\0")]);
+    let model = machine.scenario(&[r#"{"answer":[{"text":"One."}]}"#, r#"{"answer":[{"text":"Two."}]}"#]);
+    machine.haft(&["run", "first", "--model", &model]).ok();
+    machine.haft(&["run", "look", "--file", "broken.bin", "--model", &model]).ends(1);
+    assert_eq!(machine.haft(&["run", "--continue", "second", "--model", &model]).ok().out, "Two.\n");
+}
+
+#[test]
+fn rules_that_open_what_the_plan_agent_keeps_closed_are_said() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[r#"{"answer":[{"text":"A plan."}]}"#]);
+    let closed = machine.haft(&["run", "--agent", "plan", "go", "--model", &model]).ok();
+    assert!(!closed.err.contains("let the plan agent change files"), "{}", closed.err);
+    machine.write("opencode.json", r#"{"permission": {"edit": "allow"}}"#);
+    machine.haft(&["run", "--agent", "plan", "go", "--model", &model]).ok().says(&["let the plan agent change files"]);
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use futures::future::BoxFuture;
-use haft_llm::{FailKind, Failing, Step};
+use haft_llm::{Content, FailKind, Failing, Message as Sent, Step};
 use haft_permission::{Action, Rule};
-use haft_protocol::{Event, Status};
+use haft_protocol::{Event, Failure, Status};
 use haft_session::{Draft, Mode, Prompt, Session, SessionError, TurnEnd};
 use haft_tool::{AnyTool, Call, Output, Spec, ToolError};
 use serde_json::{Value, json};
@@ -151,7 +151,8 @@ impl AnyTool for Stubborn {
         Spec { name: "stubborn".to_owned(), description: "Stays.".to_owned(), parameters: json!({"type": "object"}) }
     }
     fn run<'a>(&'a self, _input: Value, call: &'a Call) -> BoxFuture<'a, Result<Output, ToolError>> {
-        call.progress("begun", haft_protocol::Object::new());
+        let so_far = json!({"output": "one of two\n"});
+        call.progress("begun", so_far.as_object().cloned().unwrap_or_default());
         Box::pin(std::future::pending())
     }
 }
@@ -162,6 +163,7 @@ async fn a_prompt_behind_a_stop_is_answered() {
     scene.extra.push(Arc::new(Stubborn));
     scene.model(vec![call("stubborn", json!({}))]).model(vec![says("Instead.")]);
     let session = scene.session().await;
+    let mut events = scene.journal.subscribe();
     let (first, second) = tokio::join!(session.prompt(Prompt::text("one")), async {
         until(&scene, &session, runs).await;
         session.abort().await;
@@ -170,6 +172,16 @@ async fn a_prompt_behind_a_stop_is_answered() {
     assert_eq!((first.unwrap(), second.unwrap()), (TurnEnd::Aborted, TurnEnd::Finished("stop".to_owned())));
     let requests = scene.requests.lock().unwrap();
     assert_eq!(words(&requests[1]), ["user: one", "model: (stubborn)", "results: 1", "user: two"]);
+    let Sent::Tools { results } = &*requests[1].messages[2] else { panic!("{:?}", requests[1].messages) };
+    let [Content::Text { text }] = &results[0].content[..] else { panic!("{results:?}") };
+    assert!(results[0].is_error && text.starts_with("one of two\n\nthis call was cut off"), "{text}");
+    let mut told = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        if let Event::SessionError { error, .. } = event {
+            told.push(error.name);
+        }
+    }
+    assert_eq!(told, [Failure::ABORTED], "the stop is told once, and the turn behind it is none");
 }
 
 #[tokio::test(start_paused = true)]

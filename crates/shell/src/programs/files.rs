@@ -324,8 +324,9 @@ fn touch(walk: &mut Walk<'_>, row: &Row, command: Command<'_>, operands: &[&Arg]
         }
     };
     let given = named_options(row, command);
-    let is_goal = |name: &&str| matches!(*name, "-t" | "--target-directory");
-    let has_goal = row.output.iter().any(|name| is_goal(&name)) && given.iter().any(|name| is_goal(&name.as_str()));
+    let is_goal = |name: &str| matches!(name, "-t" | "--target-directory");
+    let is_goal_name = |name: &&str| is_goal(name);
+    let has_goal = row.output.iter().any(is_goal_name) && given.iter().any(|name| is_goal(name));
     match row.does {
         Does::Read => all(walk, operands, Touching::Read),
         // `install -d` makes folders.

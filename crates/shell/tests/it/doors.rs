@@ -210,9 +210,19 @@ fn what_a_program_runs_is_a_command_of_its_own() {
 
 #[test]
 fn what_shows_variables_is_asked_for() {
-    for command in
-        ["export", "export -p", "declare", "declare -p", "declare -xp", "readonly -p", "typeset -f", "declare -p > x"]
-    {
+    for command in [
+        "export",
+        "export -p",
+        "declare",
+        "declare -p",
+        "declare -xp",
+        "readonly -p",
+        "typeset -f",
+        "export \"-p\"",
+        "export -'p'",
+        "declare $x",
+        "declare -p > x",
+    ] {
         assert_eq!(look(command).patterns, [command]);
     }
     for command in ["export A=1", "declare -r A=1", "local A", "typeset -i A=1"] {
@@ -268,4 +278,14 @@ fn what_people_do_with_these_all_day_stays_known() {
     .filter(|(_, why)| !why.is_empty())
     .collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+#[test]
+fn so_many_links_are_followed_and_no_more() {
+    // Each `ln` makes two: one where it says, and one in a folder of that name.
+    let links = |count: usize| (0..count).map(|at| format!("ln -s b{at} l{at};")).collect::<String>();
+    assert!(look(&links(16)).is_known());
+    assert!(look(&links(100)).unknown.contains(&"it makes too many links".to_owned()));
+    let round = look("ln -s b a; ln -s a b; cat a/x");
+    assert!(round.touches.len() < 200, "{}", round.touches.len());
 }

@@ -54,7 +54,7 @@ pub(super) async fn ask(
         let patterns: Vec<String> = titles.iter().filter(|title| !allowed(title)).cloned().collect();
         if !patterns.is_empty() {
             let filepath = patterns.join(", ");
-            let access = Access { always: named(permission, &patterns), patterns, ..Access::new(permission, "") };
+            let access = Access { always: named(&patterns), patterns, ..Access::new(permission, "") };
             call.ask(access.show("filepath", filepath).show("command", command)).await?;
         }
     }
@@ -63,14 +63,10 @@ pub(super) async fn ask(
     Ok(call.ask(access).await?)
 }
 
-/// What "always" covers of files that a command touches. What is read has a rule of its own that asks, so it is those
-/// files and no others; a name that would be a pattern is none of them.
-fn named(permission: &str, patterns: &[String]) -> Vec<String> {
-    match permission {
-        "read" if patterns.iter().any(|title| title.contains(['*', '?', '\\'])) => Vec::new(),
-        "read" => patterns.to_vec(),
-        _ => vec!["*".to_owned()],
-    }
+/// What "always" covers of files that a command touches: those files and no others, because the question is about a
+/// command. A name that would be a pattern is none of them.
+fn named(patterns: &[String]) -> Vec<String> {
+    if patterns.iter().any(|title| title.contains(['*', '?', '\\'])) { Vec::new() } else { patterns.to_vec() }
 }
 
 /// Looks at the command on a thread of its own, because it may take a while.

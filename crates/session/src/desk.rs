@@ -1,0 +1,131 @@
+//! What others ask of a session, and who waits for the answers.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::stream::FuturesOrdered;
+use haft_protocol::{MessageId, Session as Record};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::cast::Casting;
+use crate::error::{SessionError, TurnError};
+use crate::intake::{Intake, Taken};
+use crate::prompt::Prompt;
+use crate::role::{Memory, calls};
+use crate::setup::Setup;
+use crate::turn::{Stop, TurnEnd};
+
+/// Prompts that may wait to be answered, the one that is being answered among them.
+pub(crate) const MAX_WAITING: usize = 16;
+
+/// What whoever asked is told.
+pub(crate) type Answer = oneshot::Sender<Result<TurnEnd, SessionError>>;
+
+/// Everything that can wake a session. There is nothing else.
+pub(crate) enum Inbox {
+    Prompt(Prompt, Answer),
+    Shell(String, Answer),
+    Abort,
+}
+
+/// The prompts that wait, and who waits for their answers.
+pub(crate) struct Desk {
+    setup: Arc<Setup>,
+    record: Record,
+    memory: Memory,
+    casting: Casting,
+    /// Those that are being taken in.
+    pub intake: FuturesOrdered<BoxFuture<'static, (Result<Taken, SessionError>, Answer)>>,
+    /// Whoever waits for the answer to a stored one.
+    pub callers: Vec<Caller>,
+}
+
+pub(crate) struct Caller {
+    pub message: MessageId,
+    pub done: Answer,
+}
+
+impl Desk {
+    /// Nothing waits yet.
+    pub(crate) fn new(setup: Arc<Setup>, record: Record, memory: Memory) -> Self {
+        let casting = Casting::new(Arc::clone(&setup));
+        Self { setup, record, memory, casting, intake: FuturesOrdered::new(), callers: Vec::new() }
+    }
+
+    /// Begins to take a prompt in.
+    pub(crate) fn take(&mut self, prompt: Prompt, done: Answer) {
+        let waiting = self.intake.len() + self.callers.len();
+        if waiting >= MAX_WAITING {
+            let id = self.record.id.clone();
+            return drop(done.send(Err(SessionError::Full { id, waiting })));
+        }
+        let (cast, command) = match self.casting.of(&prompt) {
+            Ok(found) => found,
+            Err(error) => return drop(done.send(Err(error))),
+        };
+        let calls = calls(&self.setup, &cast, &self.record, &self.memory);
+        let intake = Intake { setup: Arc::clone(&self.setup), calls };
+        self.intake.push_back(Box::pin(async move { (intake.take(prompt, cast, command).await, done) }));
+    }
+
+    /// Serves the inbox while something runs. Returns whether anybody can still be heard.
+    pub(crate) fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
+        match wake {
+            Some(Inbox::Prompt(prompt, done)) => self.take(prompt, done),
+            Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Abort) => {
+                self.drop_intake();
+                cancel.cancel();
+            }
+            // The last handle is gone: nobody is left to see the end.
+            None => {
+                self.drop_intake();
+                cancel.cancel();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Stops taking prompts in. They are not stored yet.
+    pub(crate) fn drop_intake(&mut self) {
+        // Whoever asked hears of it when their end of the channel is gone; see `Session::prompt`.
+        self.intake.clear();
+    }
+
+    /// Tells those whose prompts are not `waiting` how the turn ended; all of them, where it was stopped.
+    pub(crate) fn tell(&mut self, result: Result<Stop, TurnError>, waiting: &[MessageId]) {
+        let is_stopped = matches!(result, Ok(Stop::End(TurnEnd::Aborted)));
+        let (answered, still): (Vec<_>, Vec<_>) = std::mem::take(&mut self.callers)
+            .into_iter()
+            .partition(|caller| is_stopped || !waiting.contains(&caller.message));
+        match result {
+            // They wait on: whoever takes over answers them too.
+            Ok(Stop::HandOver) => {
+                self.callers = answered;
+                self.callers.extend(still);
+            }
+            Ok(Stop::End(end)) => {
+                answered.into_iter().for_each(|caller| drop(caller.done.send(Ok(end.clone()))));
+                self.callers = still;
+            }
+            Err(error) => {
+                let why = haft_tool::with_causes(&error);
+                let mut answered = answered.into_iter();
+                if let Some(first) = answered.next() {
+                    let _ = first.done.send(Err(error.into()));
+                }
+                answered.for_each(|caller| drop(caller.done.send(Err(SessionError::Along { why: why.clone() }))));
+                self.callers = still;
+            }
+        }
+    }
+
+    /// Nothing runs any more.
+    pub(crate) fn end(&mut self) {
+        for caller in self.callers.drain(..) {
+            let _ = caller.done.send(Ok(TurnEnd::Aborted));
+        }
+    }
+}
