@@ -1,8 +1,9 @@
 //! The gate: looks for a rule, asks a person, remembers "always".
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
+use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, MessageId, Reply, SessionId};
 use tokio::sync::oneshot;
 
 use crate::access::{Access, Denied, Grant};
@@ -12,6 +13,8 @@ use crate::rules::Rules;
 
 /// Most asks that may wait at once in one gate. A further one is denied as if nobody were there.
 const MAX_WAITING: usize = 256;
+/// Most messages that are remembered because a call of theirs was refused.
+const MAX_REFUSED: usize = 64;
 
 /// One gate for a session and all sessions below it. A handle, cheap to clone.
 #[derive(Clone)]
@@ -34,6 +37,8 @@ struct State {
     waiting: Vec<Waiting>,
     /// What "always" added. Rules are looked at first, so an approval never undoes a denial.
     approvals: Approvals,
+    /// Messages of which a call was refused, and what that means for those beside it that ask later; the newest last.
+    refused: VecDeque<(MessageId, Denied)>,
 }
 
 struct Waiting {
@@ -152,6 +157,13 @@ impl Gate {
         let (answer, answered) = oneshot::channel();
         {
             let mut state = self.lock();
+            // Calls of one answer run side by side, and which of them asks first is chance.
+            let refused = ask.tool.as_ref().and_then(|tool| {
+                state.refused.iter().find(|(message, _)| *message == tool.message_id).map(|(_, denied)| denied.clone())
+            });
+            if let Some(denied) = refused {
+                return Err(denied);
+            }
             if state.waiting.len() >= MAX_WAITING {
                 return Err(nobody(access));
             }
@@ -163,7 +175,7 @@ impl Gate {
     }
 
     /// Answers the ask called `id`, and with it others of the same session that the answer settles: "always" lets
-    /// through those it covers wholly, a rejection rejects all.
+    /// through those it covers wholly, a rejection rejects all, also those of the same message that come later.
     ///
     /// # Errors
     ///
@@ -192,8 +204,14 @@ impl Gate {
                 approved = always.iter().map(approval).collect();
                 approved.iter().cloned().for_each(|approval| state.approvals.add(approval));
             }
+            if let (Some(tool), Err(denied)) = (&first.ask.tool, &beside) {
+                state.refused.push_back((tool.message_id.clone(), denied.clone()));
+                if state.refused.len() > MAX_REFUSED {
+                    state.refused.pop_front();
+                }
+            }
             settled.push((first, answer));
-            let State { waiting, approvals } = &mut *state;
+            let State { waiting, approvals, .. } = &mut *state;
             let others = waiting.extract_if(.., |other| {
                 other.ask.session_id == session
                     && match reply {
@@ -391,6 +409,28 @@ mod tests {
         assert_eq!(second.await.unwrap().unwrap_err(), Denied::Along);
         let events = scene.events.lock().unwrap();
         assert_eq!(*events, ["asked edit [\"a\"]", "asked edit [\"b\"]", "replied reject", "replied reject"]);
+    }
+
+    #[tokio::test]
+    async fn a_rejection_holds_for_calls_of_the_same_message_that_ask_later() {
+        for (advice, want) in [(None, Denied::Rejected), (Some("no".to_owned()), Denied::Along)] {
+            let mut scene = scene(Answerer::Person);
+            let message: MessageId = Clock::system().mint();
+            let call = |id: &str| Some(AskedBy { message_id: message.clone(), call_id: id.to_owned() });
+            scene.asker.call = call("1");
+            let first = scene.start(Access::new("edit", "a")).await;
+            scene.reply(Reply::Reject { advice });
+            assert!(first.await.unwrap().is_err());
+            scene.asker.call = call("2");
+            let late = scene.gate.ask(&scene.asker, &Rules::default(), Access::new("edit", "b")).await;
+            assert_eq!(late.unwrap_err(), want);
+            // The next answer of the model is asked about again.
+            let next = AskedBy { message_id: Clock::system().mint(), call_id: "3".to_owned() };
+            scene.asker.call = Some(next);
+            let next = scene.start(Access::new("edit", "b")).await;
+            scene.reply(Reply::Once);
+            assert!(next.await.unwrap().is_ok());
+        }
     }
 
     #[tokio::test]

@@ -84,7 +84,9 @@ fn guard() -> Vec<Rule> {
         ("bash", "*", Ask),
         ("edit", "*.git", Ask),
         ("edit", "*.git/*", Ask),
+        ("edit", "*.haft", Ask),
         ("edit", "*.haft/*", Ask),
+        ("edit", "*.opencode", Ask),
         ("edit", "*.opencode/*", Ask),
         ("edit", "*haft.json*", Ask),
         ("edit", "*opencode.json*", Ask),
@@ -159,9 +161,15 @@ mod tests {
 
     #[test]
     fn what_decides_about_later_runs_asks() {
-        for name in
-            [".git/hooks/pre-commit", "sub/.git/config", ".git", "opencode.json", "sub/haft.jsonc", ".haft/haft.json"]
-        {
+        for name in [
+            ".git/hooks/pre-commit",
+            "sub/.git/config",
+            ".git",
+            ".haft",
+            "sub/.opencode",
+            "opencode.json",
+            "sub/haft.jsonc",
+        ] {
             check("edit", name, Ask);
         }
         for name in [".haft/plans/x.json", "sub/.haft/plans/x.md", ".haft/plans/../haft.json", ".opencode/plans/x.md"] {

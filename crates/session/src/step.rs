@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use haft_llm::{Chunk, LlmError, Request, Usage};
-use haft_protocol::{Assistant, Event, MessageId, PartKind, RetryTime, Status};
+use haft_llm::{Chunk, Finish, LlmError, Request, Usage};
+use haft_protocol::{Assistant, Event, Failure, MessageId, PartKind, RetryTime, Status};
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -15,6 +15,8 @@ use crate::turn::{Next, Turn, TurnEnd};
 
 /// Most times that a turn goes on after the vendor paused in the middle of an answer.
 const MAX_PAUSES: u32 = 8;
+/// What a message keeps of an answer that the vendor did not want to give.
+const WITHHELD: &str = "the vendor withheld the answer, or the rest of it";
 /// Most chunks that are kept at once. Those that came together are, so that a fast model costs little.
 const AT_ONCE: usize = 256;
 
@@ -51,6 +53,13 @@ impl Turn<'_> {
         }
         let Some(finish) = finish else { return Ok(Next::Done(TurnEnd::Aborted)) };
         answer.finish = Some(finish.word().to_owned());
+        if finish == Finish::ContentFilter && calls.is_empty() {
+            // What a vendor withholds it refuses to read again, so the answer is no part of the conversation.
+            let error = Failure::new("ContentFilterError", WITHHELD.to_owned());
+            answer.error = Some(error.clone());
+            let session_id = self.session.id.clone();
+            self.setup.journal.announce(Event::SessionError { session_id, error });
+        }
         let mut events = vec![self.answered(&answer)];
         if calls.is_empty() {
             self.finish(&mut answer, &mut events);

@@ -16,7 +16,6 @@ use crate::todos::Todos;
 /// Tools behind their gate, with the memory of one session and nothing stored.
 pub struct Workbench {
     calls: Calls,
-    message: MessageId,
     count: u64,
 }
 
@@ -39,7 +38,6 @@ impl Workbench {
         clock: Clock,
         outputs: PathBuf,
     ) -> Self {
-        let message = clock.mint();
         let session: SessionId = clock.mint();
         let calls = Calls {
             registry,
@@ -52,7 +50,7 @@ impl Workbench {
             outputs,
             session,
         };
-        Self { calls, message, count: 0 }
+        Self { calls, count: 0 }
     }
 
     /// Runs the tool called `name` with the JSON text `arguments`.
@@ -67,8 +65,10 @@ impl Workbench {
         // Nobody watches the work in progress here.
         let report = Report { slot: 0, to: mpsc::channel(1).0 };
         let id = format!("call_{}", self.count);
+        // Each call stands for itself: what a person says of one is not said of the next.
+        let message: MessageId = self.calls.clock.mint();
         let result = tokio::select! {
-            result = self.calls.call(&self.message, &id, &prepared, cancel.clone(), report) => result,
+            result = self.calls.call(&message, &id, &prepared, cancel.clone(), report) => result,
             () = patience(cancel) => Err(ToolError::Cancelled),
         };
         Answered { name: prepared.name, result }

@@ -22,7 +22,7 @@ pub(crate) fn run(command: args::Agent) -> Result<Exit> {
 fn list(agents: &[Agent], json: bool) -> Result<Exit> {
     if json {
         let all: Vec<Value> = agents.iter().map(agents::described).collect();
-        render::say(&Value::from(all).to_string())?;
+        render::say_json(&Value::from(all), false)?;
         return Ok(Exit::Done);
     }
     let shown: Vec<&Agent> = agents.iter().filter(|agent| !agent.hidden).collect();

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: Models) -> Result<Exit> {
     listed.retain(|one| vendor.as_deref().is_none_or(|vendor| one.vendor == vendor));
     if json {
         let all: Vec<Value> = listed.iter().map(described).collect();
-        render::say(&Value::from(all).to_string())?;
+        render::say_json(&Value::from(all), false)?;
         return Ok(Exit::Done);
     }
     for Listed { vendor, id, .. } in &listed {

@@ -29,7 +29,7 @@ pub(crate) fn run(command: Permission) -> Result<Exit> {
 fn list(kept: &[Kept], json: bool, all: bool) -> Result<Exit> {
     if json {
         let rows: Vec<_> = kept.iter().map(Kept::to_json).collect();
-        render::say(&serde_json::Value::from(rows).to_string())?;
+        render::say_json(&serde_json::Value::from(rows), false)?;
         return Ok(Exit::Done);
     }
     if kept.is_empty() {

@@ -68,7 +68,7 @@ fn list(sessions: &[Record], all: bool, json: bool) -> Result<Exit> {
                 })
             })
             .collect();
-        render::say(&Value::from(rows).to_string())?;
+        render::say_json(&Value::from(rows), false)?;
         return Ok(Exit::Done);
     }
     if sessions.is_empty() {
@@ -101,7 +101,7 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
     if json {
         let messages: Vec<Value> =
             history.messages().iter().map(|turned| json!({ "info": turned.info, "parts": turned.parts })).collect();
-        render::say(&json!({ "info": record, "messages": messages }).to_string())?;
+        render::say_json(&json!({ "info": record, "messages": messages }), false)?;
         return Ok(Exit::Done);
     }
     let paint = Paint::new(std::io::IsTerminal::is_terminal(&std::io::stdout()));

@@ -61,7 +61,7 @@ fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Vec
 fn list(specs: &[Spec], json: bool) -> Result<Exit> {
     if json {
         let all: Vec<Value> = specs.iter().map(described).collect();
-        render::say(&Value::from(all).to_string())?;
+        render::say_json(&Value::from(all), false)?;
         return Ok(Exit::Done);
     }
     let width = specs.iter().map(|spec| spec.name.len()).max().unwrap_or_default();
@@ -97,7 +97,8 @@ fn definitions(specs: &[Spec]) -> Result<Exit> {
         per_tool.insert(spec.name.clone(), json!({ "bytes": size(tool), "tokens": tokens(size(tool)) }));
     }
     let bytes = size(&tools);
-    render::say(&json!({ "tools": tools, "bytes": bytes, "tokens": tokens(bytes), "per_tool": per_tool }).to_string())?;
+    let told = json!({ "tools": tools, "bytes": bytes, "tokens": tokens(bytes), "per_tool": per_tool });
+    render::say_json(&told, false)?;
     Ok(Exit::Done)
 }
 
@@ -115,7 +116,7 @@ async fn call(bench: Bench, name: &str, arguments: &str, json: bool) -> Result<E
     asking.abort();
     let exit = if cancel.is_cancelled() { Exit::Interrupted } else { exit(&answered.result) };
     match (json, answered.result) {
-        (true, result) => render::say(&line(result).to_string())?,
+        (true, result) => render::say_json(&line(result), false)?,
         (false, Ok(output)) => {
             let text = output.text.trim_end_matches('\n');
             // A program gets every byte; a terminal nothing that it would obey.
@@ -184,7 +185,7 @@ async fn call_lines(ground: &Ground, auto: bool, agent: Option<&str>) -> Result<
 }
 
 fn say_result(result: Result<Output, ToolError>) -> Result<()> {
-    Ok(render::say(&line(result).to_string())?)
+    Ok(render::say_json(&line(result), false)?)
 }
 
 async fn skip_line(input: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<()> {

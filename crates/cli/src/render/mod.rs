@@ -82,6 +82,31 @@ pub(crate) fn say(text: &str) -> Result<(), Output> {
     Ok(out.flush()?)
 }
 
+/// Prints `value` as JSON on stdout, on one line or, where `wide`, laid out. Characters that a terminal acts on, or that
+/// turn its lines around, are escaped, which JSON allows within its texts; nowhere else can they stand.
+///
+/// # Errors
+///
+/// When nobody reads it any more.
+pub(crate) fn say_json(value: &serde_json::Value, wide: bool) -> Result<(), Output> {
+    let text = if wide { format!("{value:#}") } else { value.to_string() };
+    say(&escaped(&text))
+}
+
+/// JSON whose texts no terminal acts on.
+pub(crate) fn escaped(json: &str) -> String {
+    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if acts(c) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
 /// Whether stdout is a terminal on which lines can be drawn anew.
 pub(crate) fn can_draw() -> bool {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -96,4 +121,18 @@ pub(crate) fn answer(text: &str, paint: Paint) -> String {
     let mut markdown = Markdown::new(Look { columns: terminal::columns(console::terminal_size()), paint });
     markdown.push(text);
     markdown.end().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn no_terminal_acts_on_json_and_it_means_the_same() {
+        let value = json!({"a\u{9b}31m": "é \u{202e}txt\u{7f}", "b": ["\u{1b}[2J", "\n"]});
+        let text = escaped(&value.to_string());
+        assert_eq!(text, r#"{"a\u009b31m":"é \u202etxt\u007f","b":["\u001b[2J","\n"]}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
 }

@@ -11,6 +11,6 @@ pub(super) struct Mark {
 /// The mark for what is asked about again within minutes.
 pub(super) const EPHEMERAL: Mark = Mark { r#type: "ephemeral" };
 
-/// Messages from the end that carry a mark: the last, and the one before it. Vendors look a few blocks back from a mark
-/// for what they kept, so the mark of an answer finds the end of the request that it answered.
+/// Messages from the end that carry a mark: the last, and the one before it. Vendors look some blocks back from a mark
+/// for what they kept, and so find the end of the request before.
 pub(super) const MARKED: usize = 2;

@@ -17,6 +17,10 @@ fn fails(kind: FailKind, after_ms: u64) -> Step {
     Step::Fail(Failing { after_ms: Some(after_ms), ..Failing::new(kind, "Overloaded") })
 }
 
+fn words_of_last(scene: &Scene) -> Vec<String> {
+    words(scene.requests.lock().unwrap().last().unwrap())
+}
+
 #[tokio::test]
 async fn the_last_step_has_no_tools_and_sums_up() {
     let mut scene = Scene::with(&[]);
@@ -68,6 +72,31 @@ async fn an_answer_that_the_vendor_pauses_goes_on_with_the_same_conversation() {
     let requests = scene.requests.lock().unwrap();
     assert_eq!(requests.len(), 3);
     assert_eq!(words(&requests[2]), ["user: go", "model: Searching.", "model: Searching."]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_withheld_says_so_and_is_not_sent_again() {
+    let mut scene = Scene::with(&[]);
+    let words = Chunk::Text("I had begun".to_owned());
+    scene.answers.push(Answer { beats: [words, Chunk::Finish(Finish::ContentFilter)].map(Beat::Chunk).into() });
+    scene.model(vec![says("Fine.")]);
+    let session = scene.session().await;
+    let end = session.prompt(Prompt::text("one")).await;
+    scene
+        .compare(
+            &session,
+            end,
+            expect![[r#"
+                user
+                  text: one
+                model [content-filter error: ContentFilterError]
+                  text: I had begun
+                end: Finished("content-filter")
+            "#]],
+        )
+        .await;
+    session.prompt(Prompt::text("two")).await.unwrap();
+    assert_eq!(words_of_last(&scene), ["user: one", "user: two"]);
 }
 
 #[tokio::test]

@@ -15,6 +15,6 @@ pub(crate) fn run(args: &DebugAgents) -> Result<Exit> {
         None => Value::from(all.all().iter().map(agents::described).collect::<Vec<_>>()),
         Some(name) => agents::described(agents::named(&all, Some(name))?),
     };
-    render::say(&format!("{shown:#}"))?;
+    render::say_json(&shown, true)?;
     Ok(Exit::Done)
 }

@@ -18,6 +18,6 @@ pub(crate) fn run(args: &DebugConfig) -> Result<Exit> {
         render::complain(&format!("warning: {warning}"));
     }
     let value = json!({"config": shown.config, "sources": shown.sources});
-    render::say(&serde_json::to_string_pretty(&value)?)?;
+    render::say_json(&value, true)?;
     Ok(Exit::Done)
 }

@@ -24,6 +24,6 @@ pub(crate) fn run(args: &InFolder) -> Result<Exit> {
         // Where agents, commands, skills, plug-ins, tools and themes are looked for, weakest first.
         "directories": wire::sources(&folders, &place).directories(),
     });
-    render::say(&serde_json::to_string_pretty(&value)?)?;
+    render::say_json(&value, true)?;
     Ok(Exit::Done)
 }

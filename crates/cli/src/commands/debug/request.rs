@@ -1,5 +1,7 @@
 //! `haft debug request`: the first request that `run` would send, unsent.
 
+use std::io::IsTerminal;
+
 use anyhow::Result;
 use haft_permission::Answerer;
 use haft_session::{Prompt, Session};
@@ -27,6 +29,10 @@ pub(crate) async fn run(args: DebugRequest) -> Result<Exit> {
     // What would ask is a no: looking at a request must not run anything that nobody allowed.
     let setup = ground.setup(Journal::memory(), model, Answerer::Nobody, &haft_session::one_shot(), all)?;
     let request = Session::preview(setup, prompt).await?;
-    render::say(&String::from_utf8_lossy(&provider.body(request)))?;
+    let body = provider.body(request);
+    let text = String::from_utf8_lossy(&body);
+    // Byte for byte, except where a terminal would act on it.
+    let text = if std::io::stdout().is_terminal() { render::escaped(&text).into() } else { text };
+    render::say(&text)?;
     Ok(Exit::Done)
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DebugRules) -> Result<Exit> {
             json!({ "agent": agent.name, "rules": list(rules.rows()), "guard": list(rules.guard()) })
         }
     };
-    render::say(&format!("{shown:#}"))?;
+    render::say_json(&shown, true)?;
     Ok(Exit::Done)
 }
 
@@ -51,7 +51,7 @@ fn answer_lines(rules: &Rules, here: &Path, mut input: impl BufRead) -> Result<E
         }
         if !line.trim_ascii().is_empty() {
             let answer = if whole { answer_line(rules, here, &line) } else { Err("the line is longer than 1 MiB") };
-            render::say(&answer.unwrap_or_else(|problem| json!({ "error": problem })).to_string())?;
+            render::say_json(&answer.unwrap_or_else(|problem| json!({ "error": problem })), false)?;
         }
     }
 }

@@ -6,6 +6,6 @@ use crate::render;
 use crate::report::Exit;
 
 pub(crate) fn run() -> Result<Exit> {
-    render::say(&serde_json::to_string_pretty(&haft_config::schema())?)?;
+    render::say_json(&haft_config::schema(), true)?;
     Ok(Exit::Done)
 }

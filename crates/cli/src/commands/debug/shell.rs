@@ -19,7 +19,7 @@ pub(crate) fn run(args: &DebugShell) -> Result<Exit> {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     match &args.command {
         Some(command) if !args.jsonl => {
-            render::say(&format!("{:#}", answer(command, &here, home.as_deref())))?;
+            render::say_json(&answer(command, &here, home.as_deref()), true)?;
             Ok(Exit::Done)
         }
         Some(_) | None => answer_lines(&here, home.as_deref(), std::io::stdin().lock()),
@@ -41,7 +41,7 @@ fn answer_lines(here: &Path, home: Option<&Path>, mut input: impl BufRead) -> Re
         }
         if !line.trim_ascii().is_empty() {
             let answer = if whole { answer_line(here, home, &line) } else { Err("the line is longer than 1 MiB") };
-            render::say(&answer.unwrap_or_else(|problem| json!({ "error": problem })).to_string())?;
+            render::say_json(&answer.unwrap_or_else(|problem| json!({ "error": problem })), false)?;
         }
     }
 }
