@@ -358,12 +358,12 @@ mod tests {
     fn what_is_kept_is_there_for_the_same_project_in_the_same_folder_alone() {
         let scene = scene();
         assert!(scene.rows().is_empty());
-        let ours = home("p", "/work/p");
+        let ours = home("p", "/code/p");
         let keeping = scene.keeping(&ours);
         keeping.add(&[approval("bash", "git *"), approval("edit", "*")]);
         assert_eq!(keeping.load(), [approval("bash", "git *"), approval("edit", "*")]);
         assert_eq!(scene.keeping(&ours).load().len(), 2);
-        for other in [home("p", "/work/q"), home("q", "/work/p"), home("p", "/work"), home("p", "/work/p/sub")] {
+        for other in [home("p", "/code/q"), home("q", "/code/p"), home("p", "/code"), home("p", "/code/p/sub")] {
             assert!(scene.keeping(&other).load().is_empty(), "{other:?}");
         }
     }

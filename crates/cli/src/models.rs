@@ -4,7 +4,7 @@ mod found;
 mod pick;
 mod way;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -137,6 +137,20 @@ fn none(config: &Config) -> String {
         ),
         (None, None) => NO_MODEL.to_owned(),
     }
+}
+
+/// Those of `files` that `model` is not said to be able to read, by their names.
+pub(crate) fn unreadable<'a>(model: &Model, files: &'a [PathBuf], config: &Config) -> Vec<&'a Path> {
+    let ModelRef { provider_id, model_id } = &model.reference;
+    let way = way(provider_id, model_id, None, config, &variable);
+    let Some(accepts) = way.ok().and_then(|way| way.quirks.accepts) else { return Vec::new() };
+    let reads =
+        |file: &Path| match file.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase).as_deref() {
+            Some("png" | "jpg" | "jpeg" | "gif" | "webp") => accepts.image,
+            Some("pdf") => accepts.pdf,
+            Some(_) | None => true,
+        };
+    files.iter().map(PathBuf::as_path).filter(|file| !reads(file)).collect()
 }
 
 /// A variable of the environment that is set and not empty.

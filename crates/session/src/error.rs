@@ -98,7 +98,7 @@ pub enum TurnError {
     Store(#[from] StoreError),
     /// The session has cost as much as it may.
     #[error(
-        "this session has cost ${spent:.2}, and `limits.cost` lets it cost ${limit:.2}; raise the limit, or start a new session"
+        "this session has cost ${spent:.4}, and `limits.cost` lets it cost ${limit}; raise the limit, or start a new session"
     )]
     Cost {
         /// What it has cost, in dollars.

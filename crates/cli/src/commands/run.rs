@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use haft_permission::{Answerer, Rule};
 use haft_project::Place;
-use haft_protocol::{Id, Session as Record, SessionId, Tokens};
+use haft_protocol::{Id, ModelRef, Session as Record, SessionId, Tokens};
 use haft_session::{Agent, Model, NewSession, Prompt, Session, Setup, TurnEnd};
 use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
@@ -55,6 +55,14 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
         let agent = agents::choose(&agents, args.agent.as_deref());
         agents::warn_of_open_plan(&agent);
         let model = model(&args, resumed.as_ref(), &agent, &ground).await?;
+        for file in models::unreadable(&model, &args.file, &ground.config) {
+            let ModelRef { provider_id, model_id } = &model.reference;
+            render::complain(&format!(
+                "! {provider_id}/{model_id} is not said to read {}, so it is only told that there is one; if it can, say \
+                 \"modalities\": {{\"input\": [\"text\", \"image\", \"pdf\"]}} in its settings",
+                file.display()
+            ));
+        }
         prompt = prompt.agent(agent.name);
         ground.setup(journal.clone(), model, answerer, &rules(answerer), agents)?
     };

@@ -110,7 +110,9 @@ fn an_unreachable_host_is_named() {
 
 #[test]
 fn without_a_model_a_few_lines_say_what_to_do() {
-    let machine = Machine::with(&[]);
+    // Whatever listens on this machine is no business of the test's.
+    let nobody = r#"{"disabled_providers": ["ollama", "lmstudio", "llamacpp"]}"#;
+    let machine = Machine::with(&[("opencode.json", nobody)]);
     let ran = machine.haft(&["run", "go"]).ends(2).says(&["no model is configured", "haft demo", "opencode.json"]);
     assert_eq!(ran.err.trim_end().lines().count(), 6, "{}", ran.err);
 }

@@ -377,3 +377,18 @@ fn rules_that_open_what_the_plan_agent_keeps_closed_are_said() {
     machine.write("opencode.json", r#"{"permission": {"edit": "allow"}}"#);
     machine.haft(&["run", "--agent", "plan", "go", "--model", &model]).ok().says(&["let the plan agent change files"]);
 }
+
+#[test]
+fn a_picture_that_the_model_is_not_said_to_read_is_named() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    std::fs::write(machine.project().join("dot.png"), DOT).unwrap();
+    let served = Served::plays(&[r#"{"answer":[{"text":"Hm."}]}"#]);
+    machine.use_server(&served.url());
+    let ran = machine.haft(&["run", "look", "--file", "dot.png", "--file", "a.txt"]).ok();
+    assert!(ran.err.contains("mock/m1 is not said to read dot.png") && !ran.err.contains("read a.txt"), "{}", ran.err);
+    let sent = served.bodies()[0]["messages"].to_string();
+    assert!(sent.contains("does not support image input") && !sent.contains("base64"), "{sent}");
+}
+
+/// A picture of one dot.
+const DOT: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";

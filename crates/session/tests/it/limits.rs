@@ -131,7 +131,7 @@ async fn a_session_costs_no_more_than_it_may() {
           bash: echo 1
         model [tool-calls]
           bash: echo 2
-        end: error: this session has cost $0.02, and `limits.cost` lets it cost $0.01; raise the limit, or start a new session
+        end: error: this session has cost $0.0200, and `limits.cost` lets it cost $0.015; raise the limit, or start a new session
     "#]]).await;
     assert_eq!(scene.requests.lock().unwrap().len(), 2);
 }
