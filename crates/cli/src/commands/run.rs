@@ -43,8 +43,7 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     if text.trim().is_empty() && args.file.is_empty() && args.command.is_none() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
-    let known = known_commands(&ground);
-    check_command(&args, &text, &known)?;
+    check_command(&args, &text, &known_commands(&ground))?;
     let mut prompt = Prompt::with_files(text, args.file.iter().map(|file| absolute(file)).collect()).await?;
     if let Some(command) = &args.command {
         prompt = prompt.calls(command.strip_prefix('/').unwrap_or(command));
@@ -55,19 +54,13 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
         let agent = agents::choose(&agents, args.agent.as_deref());
         agents::warn_of_open_plan(&agent);
         let model = model(&args, resumed.as_ref(), &agent, &ground).await?;
-        for file in models::unreadable(&model, &args.file, &ground.config) {
-            let ModelRef { provider_id, model_id } = &model.reference;
-            render::complain(&format!(
-                "! {provider_id}/{model_id} is not said to read {}, so it is only told that there is one; if it can, say \
-                 \"modalities\": {{\"input\": [\"text\", \"image\", \"pdf\"]}} in its settings",
-                file.display()
-            ));
-        }
+        tell_of_unreadable(&model, &args.file, &ground);
         prompt = prompt.agent(agent.name);
         ground.setup(journal.clone(), model, answerer, &rules(answerer), agents)?
     };
-    if let Some(named) = named(&args) {
-        prompt = prompt.model(named, args.variant.clone());
+    if let Some(chosen) = chosen(&args, &setup.model) {
+        // Finding it once more, for its variant, would go past the recorder.
+        prompt = prompt.model(chosen, args.variant.clone().filter(|_| args.record.is_none()));
     }
     if let Some(path) = &args.record {
         setup.model = models::recorded(setup.model, path)?;
@@ -93,6 +86,24 @@ pub(crate) fn absolute(file: &Path) -> PathBuf {
 /// The model that the person named.
 fn named(args: &Run) -> Option<&str> {
     args.model.model.as_deref().filter(|named| !named.is_empty())
+}
+
+/// The model that the person chose, by its name or by a variant of it. It stays, whatever model an agent has of its own.
+fn chosen(args: &Run, model: &Model) -> Option<String> {
+    let ModelRef { provider_id, model_id } = &model.reference;
+    (named(args).is_some() || args.variant.is_some()).then(|| format!("{provider_id}/{model_id}"))
+}
+
+/// Says which of `files` the model will only hear of.
+fn tell_of_unreadable(model: &Model, files: &[PathBuf], ground: &Ground) {
+    for file in models::unreadable(model, files, &ground.config) {
+        let ModelRef { provider_id, model_id } = &model.reference;
+        render::complain(&format!(
+            "! {provider_id}/{model_id} is not said to read {}, so it is only told that there is one; if it can, say \
+             \"modalities\": {{\"input\": [\"text\", \"image\", \"pdf\"]}} in its settings",
+            file.display()
+        ));
+    }
 }
 
 /// The model that answers: the one that is named, else the session's, else the agent's own, else the configured one.

@@ -144,6 +144,18 @@ fn its_agents_answer_as_they_are_written() {
 }
 
 #[test]
+fn a_variant_of_its_model_can_be_chosen() {
+    for record in [&[][..], &["--record", "answers.jsonl"]] {
+        let ledger = Ledger::played(&[FINE]);
+        let args = [&["run", "--variant", "high", "--agent", "plan", "look"], record].concat();
+        ledger.haft(&args).ok();
+        let body = &ledger.served.bodies()[0];
+        assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!("large"), &json!("high")));
+        assert_eq!(ledger.machine.project().join("answers.jsonl").exists(), !record.is_empty());
+    }
+}
+
+#[test]
 fn a_mode_is_an_agent_and_a_sub_agent_is_not_chosen() {
     let ledger = Ledger::played(&[FINE, FINE]);
     let ran = ledger.haft(&["run", "--agent", "careful", "look"]).ok();
