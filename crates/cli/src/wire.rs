@@ -136,7 +136,9 @@ impl Ground {
 
     /// Where instructions for the agent are looked for.
     fn instructions(&self) -> InstructionFiles {
-        let (folders, config, root) = (&self.folders, &self.config, self.place.root());
+        let (folders, config) = (&self.folders, &self.config);
+        // What stands in the project is the project's, also where no repository says how far that reaches.
+        let project = self.place.worktree.as_ref().unwrap_or(&self.place.directory);
         let own = |program: &str| folders.config_home.join(program).join("AGENTS.md");
         let mut global = vec![own("haft"), own("opencode")];
         if !config.flags.no_claude_prompt {
@@ -144,7 +146,7 @@ impl Ground {
         }
         let named = config.instructions.iter().map(|named| Named {
             pattern: named.pattern.clone(),
-            by_user: !Path::new(&named.origin).starts_with(root),
+            by_user: !Path::new(&named.origin).starts_with(project),
         });
         InstructionFiles {
             global,

@@ -379,6 +379,29 @@ fn rules_that_open_what_the_plan_agent_keeps_closed_are_said() {
 }
 
 #[test]
+fn what_the_user_names_is_told_everywhere_and_what_a_project_names_only_from_within() {
+    let machine = Machine::with(&[]);
+    let served = Served::plays(&[r#"{"answer":[{"text":"Hm."}]}"#]);
+    let mut settings: Value = serde_json::from_str(&crate::support::server_config(&served.url())).unwrap();
+    settings["instructions"] = json!(["~/theirs.md", "here.md"]);
+    machine.write("opencode.json", &settings.to_string());
+    machine.write("here.md", "Words of the project.");
+    for (path, text) in [
+        ("config/haft/haft.json", r#"{"instructions": ["~/mine.md"]}"#),
+        ("home/mine.md", "Words of the user."),
+        ("home/theirs.md", "Words that are none of the project's business."),
+    ] {
+        let path = machine.root().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    machine.haft(&["run", "go"]).ok();
+    let told = served.bodies()[0]["messages"][0]["content"].to_string();
+    assert!(told.contains("Words of the user.") && told.contains("Words of the project."), "{told}");
+    assert!(!told.contains("none of the project's business"), "{told}");
+}
+
+#[test]
 fn a_picture_that_the_model_is_not_said_to_read_is_named() {
     let machine = Machine::with(&[("a.txt", "one\n")]);
     std::fs::write(machine.project().join("dot.png"), DOT).unwrap();
