@@ -1,7 +1,16 @@
 //! Being asked to stop: Ctrl-C, a closed terminal, a polite kill.
 
+use std::sync::Once;
+use std::time::Duration;
+
 use anyhow::{Context, Result};
+use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::report::Exit;
+
+/// How long a program that was asked twice may take to end by itself.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Listens for wishes to stop. From the first listener on the system no longer ends the program by itself, so whoever
 /// makes one must go on listening, or end.
@@ -19,6 +28,13 @@ impl Signals {
     ///
     /// When the system does not allow it.
     pub(crate) fn listen() -> Result<Self> {
+        static WATCH: Once = Once::new();
+        // Ends with the program.
+        WATCH.call_once(|| drop(std::thread::spawn(watch)));
+        Self::hear()
+    }
+
+    fn hear() -> Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen to signals");
         Ok(Self {
             ctrl_c: listen(SignalKind::interrupt())?,
@@ -41,6 +57,22 @@ impl Signals {
             _ = hangup => {}
         }
     }
+}
+
+/// Ends the program when it was asked twice and does not end. Everything else waits on one thread, and that thread can
+/// itself be held up, by a reader of our output who reads no more.
+fn watch() {
+    // What could not be made is not missed by anybody who is not held up.
+    let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+    runtime.block_on(async {
+        let Ok(mut signals) = Signals::hear() else { return };
+        signals.next().await;
+        signals.next().await;
+        tokio::time::sleep(PATIENCE).await;
+        tracing::warn!("asked to stop twice and held up: ended at once");
+        // What was said and done is stored; the next opening closes what is left open.
+        std::process::exit(Exit::Interrupted.code().into());
+    });
 }
 
 /// Whether this program was started with the signal of a closed terminal ignored.

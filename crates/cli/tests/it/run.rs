@@ -379,6 +379,21 @@ fn rules_that_open_what_the_plan_agent_keeps_closed_are_said() {
 }
 
 #[test]
+fn a_reader_who_reads_no_more_cannot_keep_it_from_ending() {
+    let machine = Machine::with(&[]);
+    // More than a pipe holds.
+    let model = machine.scenario(&[&json!({"answer": [{"text": "x".repeat(300_000)}]}).to_string()]);
+    let mut child = machine.start(&mut machine.command(&["run", "go", "--format", "json", "--model", &model]));
+    // The long line has begun to come, so the rest of it is held up.
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0; 1000]).unwrap();
+    wait_until("its end", || {
+        interrupt(child.id());
+        child.try_wait().unwrap().is_some()
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
 fn what_the_user_names_is_told_everywhere_and_what_a_project_names_only_from_within() {
     let machine = Machine::with(&[]);
     let served = Served::plays(&[r#"{"answer":[{"text":"Hm."}]}"#]);
