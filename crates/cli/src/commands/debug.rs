@@ -2,6 +2,7 @@
 
 mod agents;
 mod config;
+mod lines;
 mod paths;
 mod request;
 mod rules;

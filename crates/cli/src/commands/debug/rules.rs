@@ -1,21 +1,18 @@
 //! `haft debug rules`: the rules of an agent, and which of them decides.
 
-use std::io::{BufRead, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use haft_permission::{Rules, permission_of};
 use haft_shell::Surroundings;
 use serde_json::{Value, json};
 
 use crate::agents::{self, rule};
 use crate::args::DebugRules;
+use crate::commands::debug::lines::answer_lines;
 use crate::render;
 use crate::report::Exit;
 use crate::wire::Ground;
-
-/// Longest line of `--jsonl`, in bytes.
-const MAX_LINE: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &DebugRules) -> Result<Exit> {
     let ground = Ground::at(args.dir.as_deref())?;
@@ -23,7 +20,7 @@ pub(crate) fn run(args: &DebugRules) -> Result<Exit> {
     let agent = agents::named(&all, args.agent.as_deref())?;
     let (rules, here) = (&agent.rules, ground.place.directory.as_path());
     if args.jsonl {
-        return answer_lines(rules, here, std::io::stdin().lock());
+        return answer_lines(std::io::stdin().lock(), |question| answer_line(rules, here, question));
     }
     let shown = match (&args.permission, &args.pattern) {
         (Some(permission), Some(pattern)) => answer(rules, here, permission, pattern),
@@ -36,28 +33,7 @@ pub(crate) fn run(args: &DebugRules) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Answers each line of `input` with a line.
-fn answer_lines(rules: &Rules, here: &Path, mut input: impl BufRead) -> Result<Exit> {
-    loop {
-        let mut line = Vec::new();
-        let read =
-            (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut line).context("cannot read standard input")?;
-        if read == 0 {
-            return Ok(Exit::Done);
-        }
-        let whole = line.ends_with(b"\n") || line.len() as u64 <= MAX_LINE;
-        if !whole {
-            input.skip_until(b'\n').context("cannot read standard input")?;
-        }
-        if !line.trim_ascii().is_empty() {
-            let answer = if whole { answer_line(rules, here, &line) } else { Err("the line is longer than 1 MiB") };
-            render::say_json(&answer.unwrap_or_else(|problem| json!({ "error": problem })), false)?;
-        }
-    }
-}
-
-fn answer_line(rules: &Rules, here: &Path, line: &[u8]) -> Result<Value, &'static str> {
-    let question: Value = serde_json::from_slice(line).map_err(|_| "the line is no JSON")?;
+fn answer_line(rules: &Rules, here: &Path, question: &Value) -> Result<Value, &'static str> {
     match (question["permission"].as_str(), question["pattern"].as_str()) {
         (Some(permission), Some(pattern)) => Ok(answer(rules, here, permission, pattern)),
         (None, _) | (_, None) => Err("the line must be {\"permission\": TEXT, \"pattern\": TEXT}"),
@@ -81,7 +57,6 @@ fn is_program(command: &str, here: &Path) -> bool {
 mod tests {
     use super::*;
     use haft_permission::{Action, Rule};
-    use std::io::Cursor;
 
     #[track_caller]
     fn check(permission: &str, pattern: &str, want: &str) {
@@ -90,8 +65,8 @@ mod tests {
             Rule::new("edit", "*", Action::Deny),
             Rule::new("external_directory", "/tmp/*", Action::Allow),
         ]);
-        let line = json!({ "permission": permission, "pattern": pattern }).to_string();
-        let answer = answer_line(&rules, Path::new("/"), line.as_bytes()).unwrap();
+        let question = json!({ "permission": permission, "pattern": pattern });
+        let answer = answer_line(&rules, Path::new("/"), &question).unwrap();
         let decided = &answer["rule"];
         let decided = decided.as_object().map(|rule| format!("{} {}", rule["permission"], rule["pattern"]));
         assert_eq!(format!("{} {decided:?}", answer["action"]), want, "{permission} {pattern}");
@@ -114,12 +89,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        let error = |line: &str| answer_line(&Rules::default(), Path::new("/"), line.as_bytes()).unwrap_err();
-        assert!(error("{").contains("no JSON"));
-        for line in ["{}", "[]", "null", r#"{"permission": "bash"}"#, r#"{"permission": 1, "pattern": "x"}"#] {
-            assert!(error(line).contains("must be"), "{line}");
+        for question in
+            [json!({}), json!([]), json!(null), json!({"permission": "bash"}), json!({"permission": 1, "pattern": "x"})]
+        {
+            let error = answer_line(&Rules::default(), Path::new("/"), &question).unwrap_err();
+            assert!(error.contains("must be"), "{question}");
         }
-        // Nothing of it is an error of the whole.
-        assert_eq!(answer_lines(&Rules::default(), Path::new("/"), Cursor::new("\n")).unwrap(), Exit::Done);
     }
 }

@@ -1,6 +1,5 @@
 //! `haft debug shell`: what a command line would do, as the gate sees it.
 
-use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -8,11 +7,9 @@ use haft_shell::{Surroundings, analyse};
 use serde_json::{Value, json};
 
 use crate::args::DebugShell;
+use crate::commands::debug::lines::answer_lines;
 use crate::render;
 use crate::report::Exit;
-
-/// Longest line of `--jsonl`, in bytes: a command at its longest, with every character escaped, fits.
-const MAX_LINE: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &DebugShell) -> Result<Exit> {
     let here = std::path::absolute(args.dir.as_deref().unwrap_or(Path::new("."))).context("cannot find this folder")?;
@@ -22,32 +19,13 @@ pub(crate) fn run(args: &DebugShell) -> Result<Exit> {
             render::say_json(&answer(command, &here, home.as_deref()), true)?;
             Ok(Exit::Done)
         }
-        Some(_) | None => answer_lines(&here, home.as_deref(), std::io::stdin().lock()),
-    }
-}
-
-/// Answers each line of `input` with a line.
-fn answer_lines(here: &Path, home: Option<&Path>, mut input: impl BufRead) -> Result<Exit> {
-    loop {
-        let mut line = Vec::new();
-        let read =
-            (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut line).context("cannot read standard input")?;
-        if read == 0 {
-            return Ok(Exit::Done);
-        }
-        let whole = line.ends_with(b"\n") || line.len() as u64 <= MAX_LINE;
-        if !whole {
-            input.skip_until(b'\n').context("cannot read standard input")?;
-        }
-        if !line.trim_ascii().is_empty() {
-            let answer = if whole { answer_line(here, home, &line) } else { Err("the line is longer than 1 MiB") };
-            render::say_json(&answer.unwrap_or_else(|problem| json!({ "error": problem })), false)?;
+        Some(_) | None => {
+            answer_lines(std::io::stdin().lock(), |question| answer_line(&here, home.as_deref(), question))
         }
     }
 }
 
-fn answer_line(here: &Path, home: Option<&Path>, line: &[u8]) -> Result<Value, &'static str> {
-    let question: Value = serde_json::from_slice(line).map_err(|_| "the line is no JSON")?;
+fn answer_line(here: &Path, home: Option<&Path>, question: &Value) -> Result<Value, &'static str> {
     let cwd = match &question["cwd"] {
         Value::Null => here.to_owned(),
         Value::String(cwd) => here.join(cwd),
@@ -80,10 +58,9 @@ fn answer(command: &str, cwd: &Path, home: Option<&Path>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Cursor;
 
     fn line(text: &str) -> Result<Value, &'static str> {
-        answer_line(Path::new("/p"), Some(Path::new("/home/u")), text.as_bytes())
+        answer_line(Path::new("/p"), Some(Path::new("/home/u")), &serde_json::from_str(text).unwrap())
     }
 
     #[test]
@@ -106,11 +83,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        assert!(line("{").unwrap_err().contains("no JSON"));
         for text in ["{}", "[]", "null", r#"{"command": 1}"#, r#"{"cwd": "/"}"#] {
             assert!(line(text).unwrap_err().contains("must be"), "{text}");
         }
         assert!(line(r#"{"command": "ls", "cwd": 1}"#).unwrap_err().contains("cwd"));
-        assert_eq!(answer_lines(Path::new("/"), None, Cursor::new("\n{\n")).unwrap(), Exit::Done);
     }
 }
