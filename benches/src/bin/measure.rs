@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use haft_bench::agent::{Agent, Kind};
 use haft_bench::child::{self, Ran};
 use haft_bench::home::Home;
+use haft_bench::limits::{Row, table};
 use haft_bench::model_server::ModelServer;
 use haft_bench::stats::{Growth, median, ms};
 
@@ -25,14 +26,6 @@ const LONG: usize = 400;
 /// How long any run may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// One line of the table.
-struct Row {
-    what: &'static str,
-    measured: f64,
-    limit: Option<f64>,
-    unit: &'static str,
-}
-
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let rows = runtime.context("no runtime").and_then(|runtime| {
@@ -44,13 +37,8 @@ fn main() -> ExitCode {
     let mut exceeded = false;
     match rows {
         Ok(rows) => {
-            for Row { what, measured, limit, unit } in rows {
-                let over = limit.is_some_and(|limit| measured > limit);
-                exceeded |= over;
-                let limit = limit.map(|limit| format!("limit {limit} {unit}")).unwrap_or_default();
-                let mark = if over { "  OVER" } else { "" };
-                let _ = writeln!(out, "{what:44} {measured:8.2} {unit}  {limit}{mark}");
-            }
+            exceeded |= rows.iter().any(Row::over);
+            let _ = out.write_all(table(&rows).as_bytes());
         }
         Err(error) => {
             let _ = writeln!(out, "error: {error:#}");
@@ -74,7 +62,7 @@ fn measure(haft: &Agent, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> 
     for _ in 0..RUNS {
         walls.push(ms(run(&home, haft, &["--version"])?.wall));
     }
-    rows.push(Row { what: "haft --version, wall", measured: middle(walls)?, limit: Some(15.0), unit: "ms" });
+    rows.push(Row::new("haft --version, wall", middle(walls)?, 15.0, "ms"));
 
     let server = serve(&[r#"{"answer":[{"text":"Hello."}]}"#.to_owned()])?;
     home.use_model(haft, server.url())?;
@@ -84,7 +72,7 @@ fn measure(haft: &Agent, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> 
         fresh.use_model(haft, server.url())?;
         walls.push(ms(run(&fresh, haft, &["run", "hi"])?.wall));
     }
-    rows.push(Row { what: "run, first ever, wall", measured: middle(walls)?, limit: Some(150.0), unit: "ms" });
+    rows.push(Row::new("run, first ever, wall", middle(walls)?, 150.0, "ms"));
     let mut runs = Vec::new();
     // The first one here makes the database.
     run(&home, haft, &["run", "hi"])?;
@@ -93,9 +81,9 @@ fn measure(haft: &Agent, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> 
     }
     let of = |figure: fn(&Ran) -> f64| middle(runs.iter().map(figure).collect());
     let (wall, cpu, peak) = (of(|ran| ms(ran.wall))?, of(|ran| ms(ran.cpu))?, of(|ran| ran.peak as f64 / 1e6)?);
-    rows.push(Row { what: "run, one answer, wall", measured: wall, limit: Some(60.0), unit: "ms" });
-    rows.push(Row { what: "run, one answer, CPU", measured: cpu, limit: Some(50.0), unit: "ms" });
-    rows.push(Row { what: "run, one answer, peak memory", measured: peak, limit: Some(40.0), unit: "MB" });
+    rows.push(Row::new("run, one answer, wall", wall, 60.0, "ms"));
+    rows.push(Row::new("run, one answer, CPU", cpu, 50.0, "ms"));
+    rows.push(Row::new("run, one answer, peak memory", peak, 40.0, "MB"));
 
     let call = |args: &str| format!("{{\"answer\":[{args}]}}");
     // No two calls are the same: a model that repeats itself is stopped.
@@ -129,7 +117,7 @@ fn measure(haft: &Agent, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> 
         let last = requests.last().map(|request| request.body["messages"].to_string()).unwrap_or_default();
         let worked = last.matches(sign).count();
         ensure!(worked == STEPS, "{what}: {worked} of {STEPS} calls did their work");
-        rows.push(Row { what, measured: middle(gaps)?, limit: Some(limit), unit: "ms" });
+        rows.push(Row::new(what, middle(gaps)?, limit, "ms"));
     }
     let mut long: Vec<String> = (0..LONG).map(read).collect();
     long.push(call(r#"{"text":"Done."}"#));
@@ -141,14 +129,14 @@ fn measure(haft: &Agent, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> 
     let gaps: Vec<f64> = gaps.collect();
     ensure!(gaps.len() == LONG - 1, "only {} of {LONG} steps could be measured", gaps.len());
     let grown = Growth::of(&gaps, STEPS).context("a long run is too short")?.ratio();
-    rows.push(Row { what: "the last 40 of 400 steps against the first 40", measured: grown, limit: None, unit: "×" });
+    rows.push(Row::new("the last 40 of 400 steps against the first 40", grown, None, "×"));
     let mut bare = Vec::new();
     for _ in 0..RUNS {
         let started = Instant::now();
         Command::new("bash").args(["-c", "true"]).status()?;
         bare.push(ms(started.elapsed()));
     }
-    rows.push(Row { what: "for comparison: bash -c true, bare", measured: middle(bare)?, limit: None, unit: "ms" });
+    rows.push(Row::new("for comparison: bash -c true, bare", middle(bare)?, None, "ms"));
     Ok(rows)
 }
 

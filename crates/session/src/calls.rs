@@ -12,7 +12,7 @@ use haft_protocol::{
     ToolState,
 };
 use haft_tool::{
-    Allowing, Attachment, Call, CallId, Host, INVALID, Marks, Output, Registry, ToolError, parse_arguments,
+    Allowing, Attachment, Belongings, Call, CallId, Host, INVALID, Marks, Output, Registry, ToolError, parse_arguments,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -30,6 +30,7 @@ pub(crate) struct Calls {
     pub questions: Questions,
     /// What the session has seen of files.
     pub marks: Marks,
+    pub belongings: Belongings,
     pub todos: Todos,
     pub rules: Rules,
     pub clock: Clock,
@@ -237,6 +238,10 @@ impl Host for CallHost {
 
     fn marks(&self) -> &Marks {
         &self.calls.marks
+    }
+
+    fn belongings(&self) -> &Belongings {
+        &self.calls.belongings
     }
 
     fn output_file(&self) -> PathBuf {

@@ -6,7 +6,7 @@ use futures::StreamExt;
 use haft_permission::Asker;
 use haft_protocol::{Event, Failure, History, MessageId, PartKind, Session as Record, Status, ToolState};
 use haft_store::Lease;
-use haft_tool::Marks;
+use haft_tool::{Belongings, Marks};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -289,7 +289,7 @@ pub(crate) fn memory(setup: &Setup, record: &Record, history: &History, todos: V
         marks.tell(path.as_ref());
     }
     let todos = Todos::kept(setup.journal.clone(), record.id.clone(), todos);
-    Memory { marks, todos, opened: setup.clock.now_ms() }
+    Memory { marks, belongings: Belongings::default(), todos, opened: setup.clock.now_ms() }
 }
 
 /// The instruction files that a call told the model of.

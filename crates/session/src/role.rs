@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_protocol::Session;
-use haft_tool::{Marks, Spec};
+use haft_tool::{Belongings, Marks, Spec};
 
 use crate::agent;
 use crate::calls::Calls;
@@ -25,6 +25,7 @@ pub(crate) struct Role {
 #[derive(Clone)]
 pub(crate) struct Memory {
     pub marks: Marks,
+    pub belongings: Belongings,
     pub todos: Todos,
     /// When the session was opened, in Unix milliseconds: its today, for as long as it is open.
     pub opened: u64,
@@ -58,6 +59,7 @@ pub(crate) fn calls(setup: &Setup, cast: &Cast, record: &Session, memory: &Memor
         gate: setup.gate.clone(),
         questions: setup.questions.clone(),
         marks: memory.marks.clone(),
+        belongings: memory.belongings.clone(),
         todos: memory.todos.clone(),
         rules,
         clock: setup.clock.clone(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use haft_permission::{Gate, Rules};
 use haft_protocol::{Clock, MessageId, SessionId};
-use haft_tool::{Marks, Output, Registry, ToolError};
+use haft_tool::{Belongings, Marks, Output, Registry, ToolError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +44,7 @@ impl Workbench {
             gate,
             questions,
             marks: Marks::default(),
+            belongings: Belongings::default(),
             todos: Todos::default(),
             rules,
             clock,

@@ -9,7 +9,7 @@ use haft_permission::{Access, Denied, Grant};
 use haft_protocol::{Answers, MessageId, Object, Question, SessionId, Todo};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Marks, ToolError};
+use crate::{Belongings, Marks, ToolError};
 
 /// The id that the model gave a call. Any text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,6 +58,8 @@ pub trait Host: Send + Sync {
     fn set_todos(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>>;
     /// What the session has seen of files.
     fn marks(&self) -> &Marks;
+    /// What tools keep for the session. It ends with it.
+    fn belongings(&self) -> &Belongings;
 }
 
 impl Call {
@@ -128,5 +130,10 @@ impl Call {
     /// What the session has seen of files.
     pub fn marks(&self) -> &Marks {
         self.host.marks()
+    }
+
+    /// What tools keep for the session, such as work that goes on behind its calls. It ends with the session.
+    pub fn belongings(&self) -> &Belongings {
+        self.host.belongings()
     }
 }

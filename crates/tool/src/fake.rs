@@ -12,7 +12,7 @@ use haft_protocol::{Answers, Clock, Object, Question, SessionId, Todo};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Allowing, Call, CallId, Host, Marks, ToolError};
+use crate::{Allowing, Belongings, Call, CallId, Host, Marks, ToolError};
 
 /// A host for calls that belong to no session. Nobody is there to answer: what the rules leave open is denied.
 #[derive(Clone)]
@@ -33,6 +33,7 @@ struct Inner {
     answers: Mutex<Vec<Answers>>,
     todos: Mutex<Vec<Todo>>,
     marks: Marks,
+    belongings: Belongings,
     shown: watch::Sender<Vec<(String, Object)>>,
 }
 
@@ -51,6 +52,7 @@ impl FakeHost {
             answers: Mutex::default(),
             todos: Mutex::default(),
             marks: Marks::default(),
+            belongings: Belongings::default(),
             shown: watch::Sender::new(Vec::new()),
         };
         Self { cancel: CancellationToken::new(), clock, inner: Arc::new(inner) }
@@ -126,6 +128,10 @@ impl Host for Inner {
 
     fn marks(&self) -> &Marks {
         &self.marks
+    }
+
+    fn belongings(&self) -> &Belongings {
+        &self.belongings
     }
 
     fn output_file(&self) -> PathBuf {

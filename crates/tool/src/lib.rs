@@ -31,6 +31,7 @@
 //!
 //! **Never here:** a tool, a session, a store, a screen. A tool that wants one of them wants a method on [`Host`].
 
+mod belongings;
 mod call;
 mod decode;
 mod error;
@@ -43,6 +44,7 @@ mod registry;
 mod tool;
 pub mod truncate;
 
+pub use belongings::Belongings;
 pub use call::{Allowing, Call, CallId, Host};
 pub use error::{TellModel, ToolError, with_causes};
 pub use keep::{Kept, MAX_KEPT};

@@ -43,7 +43,7 @@ pub(crate) struct Input {
 struct Change {
     /// The old bytes; `None` makes the file.
     old: Option<Vec<u8>>,
-    new: String,
+    new: Vec<u8>,
     diff: Diff,
     places: usize,
 }
@@ -66,7 +66,7 @@ impl Edit {
             }
             Err(error) => return Err(error).tell_model(),
         }
-        Ok(Change { old: None, diff: Diff::between(&path, "", &lf(&new)).await, new, places: 1 })
+        Ok(Change { old: None, diff: Diff::between(&path, "", &lf(&new)).await, new: new.into_bytes(), places: 1 })
     }
 
     async fn replacement(&self, call: &Call, target: &Target, input: &Input) -> Result<Change, ToolError> {
@@ -77,18 +77,17 @@ impl Edit {
         let (bytes, stamp) = read.map_err(|error| cannot_read(target, error))?;
         unchanged(call, target, stamp)?;
         let path = target.path().display().to_string();
-        let Ok(text) = std::str::from_utf8(&bytes) else {
+        let Some(file) = Text::read(&bytes) else {
             let advice = "is not UTF-8 text, and editing would damage it; change it with a program in bash";
             return Err(ToolError::Failed(format!("{path} {advice}")));
         };
-        let file = Text::new(text);
         let ending = Ending::of(&file.text);
         let (old, new) = (ending.apply(&input.old_string), ending.apply(&input.new_string));
         let scope = if input.replace_all == Some(true) { Scope::All } else { Scope::One };
         let Replaced { text, places } =
             replace(&file.text, &old, &new, scope).map_err(|refusal| explain(&path, &refusal, &file.text, &old))?;
         let diff = Diff::between(&path, &lf(&file.text), &lf(&text)).await;
-        let new = Text { text, ..file }.whole();
+        let new = Text { text, ..file }.bytes().tell_model()?;
         Ok(Change { old: Some(bytes), new, diff, places })
     }
 }

@@ -11,6 +11,7 @@ mod edit;
 mod glob;
 mod grep;
 mod list;
+mod matching;
 mod question;
 mod reach;
 mod read;

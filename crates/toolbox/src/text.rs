@@ -14,15 +14,37 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Takes the mark off.
+    /// The text of a file that holds `bytes`, its mark taken off; `None` where they are no text.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        std::str::from_utf8(bytes).ok().map(Self::new)
+    }
+
+    /// `text` as it is to be written, its mark taken off.
     pub(crate) fn new(text: &str) -> Self {
         let bare = text.strip_prefix(MARK);
         Self { mark: bare.is_some(), text: bare.unwrap_or(text).to_owned() }
     }
 
-    /// Mark and text together.
-    pub(crate) fn whole(&self) -> String {
-        if self.mark { format!("{MARK}{}", self.text) } else { self.text.clone() }
+    /// The bytes of the file that holds this.
+    ///
+    /// # Errors
+    ///
+    /// [`Unwritable`] where the file's encoding has no sign for something in the text.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, Unwritable> {
+        let text = if self.mark { format!("{MARK}{}", self.text) } else { self.text.clone() };
+        Ok(text.into_bytes())
+    }
+}
+
+/// A text that the encoding of its file cannot hold; says which sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unwritable(String);
+
+impl std::error::Error for Unwritable {}
+
+impl std::fmt::Display for Unwritable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -83,7 +105,7 @@ mod tests {
         {
             let got = Text::new(whole);
             assert_eq!((got.mark, got.text.as_str()), (mark, text));
-            assert_eq!(got.whole(), whole);
+            assert_eq!(got.bytes().unwrap(), whole.as_bytes());
         }
     }
 

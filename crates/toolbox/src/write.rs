@@ -88,7 +88,7 @@ impl Tool for Write {
             Old::Bytes(bytes) => IfExists::ReplaceOnly(bytes),
             Old::Huge(stamp) => IfExists::ReplaceStamped(stamp),
         };
-        let stamp = self.files.write(&grant, &target, new.whole(), if_exists).await.tell_model()?;
+        let stamp = self.files.write(&grant, &target, new.bytes().tell_model()?, if_exists).await.tell_model()?;
         saw(call, &target, stamp);
 
         Ok(Output::new(target.title(), said(&path, exists, new.text.lines().count()))

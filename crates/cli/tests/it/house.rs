@@ -22,7 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["protocol", "permission", "shell", "net", "config", "project", "llm", "store", "tool", "toolbox", "session"],
     ),
     ("conformance", &["protocol", "permission", "shell", "config", "project", "tool", "toolbox", "session"]),
-    ("bench", &["llm"]),
+    ("bench", &["llm", "permission", "project", "protocol", "tool", "toolbox"]),
 ];
 
 #[test]

@@ -21,7 +21,7 @@ use anyhow::Context;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-/// Runs one case. The error says in what the answer differs from the one wanted.
+/// Runs one case. The error says in what the answer differs from the one wanted; in a graded set it holds a [`Miss`].
 type Check = fn(&Runtime, &Value) -> anyhow::Result<()>;
 
 struct Set {
@@ -29,15 +29,51 @@ struct Set {
     check: Check,
     /// Least cases in a hundred that must pass.
     threshold: usize,
+    /// Whether what is missed is told apart; then nothing may be [`Miss::Wrong`].
+    graded: bool,
 }
 
+impl Set {
+    const fn new(name: &'static str, check: Check, threshold: usize) -> Self {
+        Self { name, check, threshold, graded: false }
+    }
+
+    #[expect(dead_code, reason = "for the sets that change files")]
+    const fn graded(self) -> Self {
+        Self { graded: true, ..self }
+    }
+}
+
+/// How a change of files missed what was meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Miss {
+    /// An error where a result was meant.
+    Refused,
+    /// The right place, with other white space than was meant.
+    WhitespaceOff,
+    /// Anything else, also a result where an error was meant.
+    Wrong,
+}
+
+impl std::fmt::Display for Miss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "refused",
+            Self::WhitespaceOff => "whitespace off",
+            Self::Wrong => "wrong",
+        })
+    }
+}
+
+impl std::error::Error for Miss {}
+
 const SETS: &[Set] = &[
-    Set { name: "bash-parse", check: bash_parse::check, threshold: 95 },
-    Set { name: "config-merge", check: config_merge::check, threshold: 98 },
-    Set { name: "frontmatter", check: frontmatter::check, threshold: 98 },
-    Set { name: "permission", check: permission::check, threshold: 99 },
-    Set { name: "retry", check: retry::check, threshold: 98 },
-    Set { name: "truncate", check: truncate::check, threshold: 100 },
+    Set::new("bash-parse", bash_parse::check, 95),
+    Set::new("config-merge", config_merge::check, 98),
+    Set::new("frontmatter", frontmatter::check, 98),
+    Set::new("permission", permission::check, 99),
+    Set::new("retry", retry::check, 98),
+    Set::new("truncate", truncate::check, 100),
 ];
 
 /// Sets of the reference that nothing is built for yet.
@@ -81,21 +117,31 @@ fn read(name: &str) -> anyhow::Result<Option<Vec<Value>>> {
     Ok(Some(lines.map(case).collect::<anyhow::Result<_>>()?))
 }
 
-/// Runs and reports one set. Says whether it reached its threshold.
+/// Runs and reports one set. Says whether it reached its threshold, and nothing graded was wrong.
 fn run(runtime: &Runtime, set: &Set, cases: &[Value]) -> bool {
+    let mut misses = Vec::new();
     let failures: Vec<String> = cases
         .iter()
         .filter_map(|case| {
             let id = case["id"].as_str().unwrap_or("?");
             let checked = catch_unwind(AssertUnwindSafe(|| (set.check)(runtime, case)));
-            let checked = checked.unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked; see above")));
-            checked.err().map(|error| format!("fail {id} {error:#}").replace('\n', " "))
+            let error = checked.unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked; see above"))).err()?;
+            // What cannot be told apart counts as the worst.
+            misses.push(error.downcast_ref().copied().unwrap_or(Miss::Wrong));
+            Some(format!("fail {id} {error:#}").replace('\n', " "))
         })
         .collect();
     let passed = cases.len() - failures.len();
-    println!("{} {passed}/{}", set.name, cases.len());
+    let count = |kind: Miss| misses.iter().filter(|miss| **miss == kind).count();
+    let wrong = if set.graded { count(Miss::Wrong) } else { 0 };
+    if set.graded {
+        let (refused, off) = (count(Miss::Refused), count(Miss::WhitespaceOff));
+        println!("{} {passed}/{} refused={refused} whitespace_off={off} wrong={wrong}", set.name, cases.len());
+    } else {
+        println!("{} {passed}/{}", set.name, cases.len());
+    }
     for failure in failures {
         println!("{failure}");
     }
-    passed * 100 >= cases.len() * set.threshold
+    wrong == 0 && passed * 100 >= cases.len() * set.threshold
 }
