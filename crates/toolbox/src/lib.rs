@@ -7,11 +7,12 @@
 
 mod bash;
 mod diff;
-mod edit;
+pub mod edit;
 mod glob;
 mod grep;
 mod list;
 mod matching;
+mod multiedit;
 mod question;
 mod reach;
 mod read;
@@ -75,6 +76,7 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(glob::Glob::new(&world.files))
         .with(grep::Grep::new(&world.files))
         .with(list::List::new(&world.files))
+        .with(multiedit::MultiEdit::new(&world.files))
         .with(question::Question)
         .with(read::Read::new(&world.files, options))
         .with(todo::TodoRead)
@@ -115,7 +117,7 @@ mod tests {
             properties.keys().cloned().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names("bash"), "command timeout workdir description");
-        assert_eq!(names("edit"), "filePath oldString newString replaceAll");
+        assert_eq!(names("edit"), "filePath oldString newString replaceAll edits");
         assert_eq!(names("glob"), "pattern path");
         assert_eq!(names("grep"), "pattern path include");
         assert_eq!(names("list"), "path ignore");
