@@ -2,5 +2,4 @@
 
 mod loose;
 
-#[expect(unused_imports, dead_code, reason = "the tools are moved to it one by one")]
 pub(crate) use loose::Looseness;
