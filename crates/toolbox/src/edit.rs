@@ -28,6 +28,7 @@ use serde::Deserialize;
 pub use self::engine::{Applied, MAX_EDITS, Reason, Refusal, Replacement, apply};
 pub use self::how::How;
 pub(crate) use self::transaction::change_file;
+use crate::suits::patches;
 
 pub(crate) struct Edit {
     files: Files,
@@ -75,6 +76,10 @@ impl Tool for Edit {
 
     fn description(&self) -> Cow<'static, str> {
         include_str!("edit.md").into()
+    }
+
+    fn suits(&self, model: &str) -> bool {
+        !patches(model)
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {

@@ -131,7 +131,8 @@ fn within(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     let (bare, whole) = (old.trim(), old.trim().lines().next().unwrap_or_default());
     let (old_sheet, new_sheet) = (Sheet::of(bare), pair(bare, new).1);
     // A line that the model has whole, and the file has more of, may stay but not change: what becomes of the rest?
-    let (first, last) = (old_sheet.lines.first() == new_sheet.lines.first(), old_sheet.lines.last() == new_sheet.lines.last());
+    let (first, last) =
+        (old_sheet.lines.first() == new_sheet.lines.first(), old_sheet.lines.last() == new_sheet.lines.last());
     let fits = |place: &Place| {
         (!place.cut_first || head.is_empty() || first) && (!place.cut_last || !tail.contains('\n') || last)
     };
@@ -161,7 +162,8 @@ fn unescaped(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
 /// What is there but for a word here and there.
 fn drift(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     let (old_sheet, new_sheet) = pair(old, new);
-    let (skip, drop) = (old_sheet.lines.iter().take_while(|line| line.trim().is_empty()).count(), trailing(&old_sheet.lines));
+    let (skip, drop) =
+        (old_sheet.lines.iter().take_while(|line| line.trim().is_empty()).count(), trailing(&old_sheet.lines));
     let (old, new) = (inner(&old_sheet, skip, drop), inner(&new_sheet, skip, drop));
     let index = Index::new(file, &old.lines);
     let starts = drifted(&index, &old.lines);

@@ -55,8 +55,7 @@ fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
     let (old, new) = (bare(old), bare(new));
     let most = old.len().min(new.len());
     let before = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let after =
-        old.iter().rev().zip(new.iter().rev()).take(most - before).take_while(|(old, new)| old == new).count();
+    let after = old.iter().rev().zip(new.iter().rev()).take(most - before).take_while(|(old, new)| old == new).count();
     let (old_end, new_end) = (old.len() - after, new.len() - after);
     let (from, to) = (&old[before..old_end], &new[before..new_end]);
     if from.is_empty() && to.is_empty() {
@@ -148,7 +147,8 @@ impl Here<'_> {
             let line = if cut { line.into() } else { self.indents.apply(near, line) };
             // Only lines that stand for each other can share their spelling.
             let twin = (number < step.old.len() && (same_number || number == 0)).then_some(beside);
-            let twin = twin.filter(|at| there.contains(at)).and_then(|at| Some((old[at], self.place.rows[at].clone()?)));
+            let twin =
+                twin.filter(|at| there.contains(at)).and_then(|at| Some((old[at], self.place.rows[at].clone()?)));
             match twin {
                 Some((old, row)) => respell(&line, old, &self.text[row]).map_or(line, Cow::Owned),
                 None => line,

@@ -3,8 +3,8 @@
 use haft_permission::Action;
 
 use super::transaction::MAX_FILE;
-use serde_json::json;
 use crate::scene::Scene;
+use serde_json::json;
 
 fn args(path: &str, old: &str, new: &str) -> serde_json::Value {
     json!({"filePath": path, "oldString": old, "newString": new})

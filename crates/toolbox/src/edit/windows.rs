@@ -143,8 +143,7 @@ fn number<'b>(
         let next = numbers.len() as u32 + 1;
         numbered.push(*numbers.entry(key(line)).or_insert(next));
     }
-    let ids = file.enumerate().map(|(at, line)| {
-        if look(at) { numbers.get(&key(line)).copied().unwrap_or(0) } else { 0 }
-    });
+    let ids =
+        file.enumerate().map(|(at, line)| if look(at) { numbers.get(&key(line)).copied().unwrap_or(0) } else { 0 });
     (numbered, ids.collect())
 }

@@ -5,7 +5,6 @@ mod loose;
 mod windows;
 
 pub(crate) use indent::Indents;
-#[expect(unused_imports, dead_code, reason = "the tools are moved to it one by one")]
 pub(crate) use loose::Looseness;
 pub(crate) use loose::{plain, plain_sign};
 pub(crate) use windows::windows;
