@@ -21,8 +21,9 @@ pub(crate) fn sixteen(bytes: &[u8]) -> Option<&'static Encoding> {
         Some((encoding, _)) if encoding != UTF_8 => {
             units(encoding, sample, |c| c.is_some_and(|c| c != '\0')).then_some(encoding)
         }
-        Some(_) => None,
-        None => by_zeros(sample),
+        // Half a character is at the end of no text.
+        None if bytes.len() > SAMPLE || bytes.len().is_multiple_of(2) => by_zeros(sample),
+        Some(_) | None => None,
     }
 }
 
@@ -166,6 +167,7 @@ mod tests {
         row(b"\xff\xfb\x90\x64", None);
         row(b"src/main.rs\0src/lib.rs\0", None);
         row(b"name\0\0\0", None);
+        row(b"a\0b", None);
         row(b"a file name\0", None);
         // Small numbers, two bytes each.
         row(&[1, 0, 2, 0, 3, 0, 4, 0], None);
