@@ -197,7 +197,8 @@ mod tests {
     fn a_text_that_does_not_fit_is_refused_with_its_sign() {
         let file = Text::read(b"gr\xfcn und bl\xe4ulich\n").unwrap();
         let error = file.with("eins\nzwei → drei").bytes().unwrap_err().to_string();
-        let want = "the file is encoded in windows-1252, which has no sign for '→' (U+2192, line 2 of the new text), so";
+        let want =
+            "the file is encoded in windows-1252, which has no sign for '→' (U+2192, line 2 of the new text), so";
         assert!(error.starts_with(want) && error.contains("iconv -f windows-1252 -t UTF-8"), "{error}");
         // There is no mark in it, so one that is asked for is none.
         assert_eq!(file.with("\u{feff}\u{fc}").bytes().unwrap(), b"\xfc");

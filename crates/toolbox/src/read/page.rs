@@ -258,7 +258,9 @@ impl Page {
             }
             Stop::Lines { counted: false } => {
                 let size = size.div_ceil(1024 * 1024);
-                format!("(Showing lines {first}-{last}. There are more in this file of {size} MB. Use offset={next} to continue.)")
+                format!(
+                    "(Showing lines {first}-{last}. There are more in this file of {size} MB. Use offset={next} to continue.)"
+                )
             }
             Stop::Bytes => {
                 format!("(Output capped at 50 KB. Showing lines {first}-{last}. Use offset={next} to continue.)")
@@ -342,7 +344,9 @@ mod tests {
                 let (one, two) = (format!("line {first}"), format!("line {}", first + 1));
                 let remark = match first {
                     29_999 => "(End of file - total 30000 lines)".to_owned(),
-                    _ => format!("(Showing lines {first}-{} of 30000. Use offset={} to continue.)", first + 1, first + 2),
+                    _ => {
+                        format!("(Showing lines {first}-{} of 30000. Use offset={} to continue.)", first + 1, first + 2)
+                    }
                 };
                 check(text.as_bytes(), first, 2, &[&one, &two], &remark);
             }

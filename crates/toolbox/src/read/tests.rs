@@ -77,7 +77,11 @@ async fn a_huge_file_is_not_read_to_its_end() {
     // The rest is a hole of a terabyte.
     std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
     let output = scene.run("read", json!({"filePath": path, "limit": 3})).await.unwrap();
-    assert!(output.text.contains("(Showing lines 1-3. There are more in this file of 1048576 MB. Use offset=4"), "{}", output.text);
+    assert!(
+        output.text.contains("(Showing lines 1-3. There are more in this file of 1048576 MB. Use offset=4"),
+        "{}",
+        output.text
+    );
 }
 
 #[tokio::test]

@@ -153,8 +153,12 @@ mod tests {
 
     #[test]
     fn utf_16_is_told_by_its_mark_or_its_zeros() {
-        let row = |bytes: &[u8], want: Option<&'static Encoding>| assert_eq!(sixteen(bytes), want, "{:?}", &bytes[..bytes.len().min(40)]);
-        for text in ["plain", "grün\r\n", "Привет, мир\n", "日本語の文章です。\n次の行\n", "a smile 😀 and more of them"] {
+        let row = |bytes: &[u8], want: Option<&'static Encoding>| {
+            assert_eq!(sixteen(bytes), want, "{:?}", &bytes[..bytes.len().min(40)])
+        };
+        for text in
+            ["plain", "grün\r\n", "Привет, мир\n", "日本語の文章です。\n次の行\n", "a smile 😀 and more of them"]
+        {
             row(&le(&format!("\u{feff}{text}")), Some(UTF_16LE));
             row(&be(&format!("\u{feff}{text}")), Some(UTF_16BE));
             row(&le(text), Some(UTF_16LE));
@@ -198,7 +202,8 @@ mod tests {
 
     #[test]
     fn what_is_no_text_or_was_utf_8_once_is_left_alone() {
-        for bytes in [&b"\xff\0\xe4"[..], b"\x01\x02\x03\xe4", &["größer für Söhne\n".as_bytes(), b"\xff"].concat()] {
+        for bytes in [&b"\xff\0\xe4"[..], b"\x01\x02\x03\xe4", &["größer für Söhne\n".as_bytes(), b"\xff"].concat()]
+        {
             assert_eq!(legacy(bytes), None, "{bytes:?}");
         }
         assert!(legacy(b"\x1b[31mgr\xfcn\x1b[0m\r\n\x1a").is_some());
