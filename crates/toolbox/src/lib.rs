@@ -12,6 +12,7 @@ mod glob;
 mod grep;
 mod list;
 mod matching;
+pub mod notebook;
 mod question;
 mod reach;
 mod read;

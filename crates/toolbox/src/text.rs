@@ -1,12 +1,17 @@
 //! What a text file has around its text: an encoding, a byte order mark, and line ends; and lines in words. Pure.
 
 pub(crate) mod encoding;
+pub(crate) mod ends;
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 const MARK: char = '\u{feff}';
+/// Most characters of a line that a model is shown, as UTF-16 counts them.
+pub(crate) const MAX_LINE: usize = 2000;
+/// What stands for the rest of a line.
+pub(crate) const LINE_CUT: &str = "... (line truncated to 2000 chars)";
 
 /// The text of a file apart from its mark and its encoding.
 ///
@@ -132,6 +137,18 @@ pub(crate) fn on_one_line(name: &str) -> Cow<'_, str> {
         if breaks(c) { text.extend(c.escape_default()) } else { text.push(c) }
     }
     text.into()
+}
+
+/// A line as a model is shown it: at most [`MAX_LINE`] characters of it.
+pub(crate) fn cut_line(line: &str) -> Cow<'_, str> {
+    let mut units = 0;
+    for (at, character) in line.char_indices() {
+        units += character.len_utf16();
+        if units > MAX_LINE {
+            return format!("{}{LINE_CUT}", &line[..at]).into();
+        }
+    }
+    line.into()
 }
 
 /// A number of lines in words.
