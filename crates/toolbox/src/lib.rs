@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(names("question"), "questions");
         assert_eq!(names("todoread"), "");
         assert_eq!(names("todowrite"), "todos");
-        assert_eq!(names("read"), "filePath offset limit");
+        assert_eq!(names("read"), "filePath offset limit raw");
         assert_eq!(names("write"), "filePath content");
     }
 
