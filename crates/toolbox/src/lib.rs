@@ -14,6 +14,7 @@ mod list;
 mod matching;
 mod multiedit;
 pub mod patch;
+pub mod notebook;
 mod question;
 mod reach;
 mod read;
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!(names("question"), "questions");
         assert_eq!(names("todoread"), "");
         assert_eq!(names("todowrite"), "todos");
-        assert_eq!(names("read"), "filePath offset limit");
+        assert_eq!(names("read"), "filePath offset limit raw");
         assert_eq!(names("write"), "filePath content");
     }
 
