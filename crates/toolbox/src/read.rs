@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use self::kind::Kind;
+pub(crate) use self::listing::near;
 use self::page::{Page, Pager, Wants};
 use crate::Options;
 use crate::reach::reach;
