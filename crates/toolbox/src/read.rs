@@ -21,6 +21,7 @@ use serde_json::json;
 
 use self::cells::Cells;
 use self::kind::Kind;
+pub(crate) use self::listing::near;
 use crate::Options;
 use crate::reach::reach;
 use crate::seen::saw;
