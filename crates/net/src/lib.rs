@@ -17,6 +17,8 @@
 mod proxy;
 mod tls;
 
+pub use reqwest::Url;
+
 use std::time::Duration;
 
 /// What every request says who it is from.

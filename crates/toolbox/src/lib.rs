@@ -10,6 +10,7 @@ mod diff;
 pub mod edit;
 mod glob;
 mod grep;
+pub mod html;
 mod list;
 mod matching;
 mod multiedit;
