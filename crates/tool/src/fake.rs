@@ -204,7 +204,11 @@ impl Host for Inner {
 
     fn delegates(&self) -> Result<Vec<Delegate>, ToolError> {
         let delegates = self.crew().delegates.clone();
-        if delegates.is_empty() { Err(ToolError::Failed("no agent takes tasks here".to_owned())) } else { Ok(delegates) }
+        if delegates.is_empty() {
+            Err(ToolError::Failed("no agent takes tasks here".to_owned()))
+        } else {
+            Ok(delegates)
+        }
     }
 
     fn delegate<'a>(&'a self, grant: &'a Grant, task: Task) -> BoxFuture<'a, Result<TaskResult, ToolError>> {
