@@ -6,6 +6,7 @@
 //! the doors of `haft-project` with a grant, and the conversation through its [`Call`](haft_tool::Call).
 
 mod bash;
+mod batch;
 mod diff;
 pub mod edit;
 mod glob;
@@ -14,13 +15,15 @@ pub mod html;
 mod list;
 mod matching;
 mod multiedit;
-pub mod patch;
 pub mod notebook;
+pub mod patch;
+mod plan;
 mod question;
 mod reach;
 mod read;
 mod seen;
 mod suits;
+mod task;
 mod text;
 mod todo;
 mod write;
@@ -77,14 +80,18 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .limited(options.output)
         .with(patch::ApplyPatch::new(&world.files))
         .with(bash::Bash::new(&world.files, &world.processes, options))
+        .with(batch::Batch)
         .with(edit::Edit::new(&world.files))
         .with(glob::Glob::new(&world.files))
         .with(grep::Grep::new(&world.files))
         .with(list::List::new(&world.files))
         .with(multiedit::MultiEdit::new(&world.files))
         .with(patch::OldPatch::new(&world.files))
+        .with(plan::PlanEnter)
+        .with(plan::PlanExit)
         .with(question::Question)
         .with(read::Read::new(&world.files, options))
+        .with(task::Task)
         .with(todo::TodoRead)
         .with(todo::TodoWrite)
         .with(write::Write::new(&world.files))
@@ -98,8 +105,8 @@ mod tests {
     use super::*;
 
     /// What these tools may take of the 3,500 tokens, at 3.6 bytes each, that all tools and the prompt have together:
-    /// 8 of at most 13, the large ones among them, and the prompt takes about 500.
-    const BUDGET: usize = (3500 - 500) * 36 / 10 * 8 / 13;
+    /// 9 of at most 13, the large ones among them, and the prompt takes about 500.
+    const BUDGET: usize = (3500 - 500) * 36 / 10 * 9 / 13;
 
     #[test]
     fn definitions_are_short() {
@@ -132,6 +139,10 @@ mod tests {
         assert_eq!(names("grep"), "pattern path include context mode");
         assert_eq!(names("list"), "path ignore");
         assert_eq!(names("question"), "questions");
+        assert_eq!(names("batch"), "tool_calls");
+        assert_eq!(names("plan_enter"), "");
+        assert_eq!(names("plan_exit"), "");
+        assert_eq!(names("task"), "description prompt subagent_type task_id");
         assert_eq!(names("todoread"), "");
         assert_eq!(names("todowrite"), "todos");
         assert_eq!(names("read"), "filePath offset limit raw");
@@ -145,8 +156,8 @@ mod tests {
             let specs = scene.registry.offered(model, |_| true).specs();
             specs.into_iter().map(|spec| spec.name).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(offered("claude-sonnet-4-5"), "bash edit glob grep question read todowrite write");
-        assert_eq!(offered("gpt-5"), "apply_patch bash glob grep question read todowrite");
+        assert_eq!(offered("claude-sonnet-4-5"), "bash edit glob grep question read task todowrite write");
+        assert_eq!(offered("gpt-5"), "apply_patch bash glob grep question read task todowrite");
         assert_eq!(scene.registry.find("patch"), Ok("patch"));
         assert_eq!(scene.registry.find("todoread"), Ok("todoread"));
         assert_eq!(scene.registry.find("view"), Ok("read"));
@@ -163,6 +174,8 @@ mod tests {
         assert_eq!(required("glob", "/required"), "pattern");
         assert_eq!(required("grep", "/required"), "pattern");
         assert_eq!(required("list", "/required"), "");
+        assert_eq!(required("task", "/required"), "description prompt subagent_type");
+        assert_eq!(required("batch", "/properties/tool_calls/items/required"), "tool parameters");
         assert_eq!(required("todowrite", "/properties/todos/items/required"), "content status priority");
         assert_eq!(required("question", "/properties/questions/items/required"), "question header options");
         let options = "/properties/questions/items/properties/options/items/required";

@@ -112,7 +112,9 @@ mod tests {
     fn a_shell_is_empty_or_asks_for_scripts() {
         let article = "Words that somebody wrote. ".repeat(10);
         assert!(is_empty_shell("") && is_empty_shell("Loading…"));
-        assert!(is_empty_shell("You need to enable JavaScript to run this app. It is a very good app, with many parts."));
+        assert!(is_empty_shell(
+            "You need to enable JavaScript to run this app. It is a very good app, with many parts."
+        ));
         assert!(!is_empty_shell(&article));
         assert!(is_empty_shell(&format!("{article} Please enable JavaScript")));
         assert!(!is_empty_shell(&format!("{} This page works best with JavaScript enabled", article.repeat(10))));

@@ -189,7 +189,8 @@ impl<'a> Writer<'a> {
             code.text.push_str(alt);
             return;
         }
-        let url = [element.get("src"), element.get("data-src")].into_iter().flatten().find_map(|url| self.resolved(url));
+        let url =
+            [element.get("src"), element.get("data-src")].into_iter().flatten().find_map(|url| self.resolved(url));
         if url.is_none() && alt.trim().is_empty() {
             return;
         }
@@ -476,7 +477,11 @@ impl Visitor for Writer<'_> {
             return Walk::Past;
         }
         let kind = Kind::of(element);
-        if self.block.is_some() { self.enter_in_block(kind, element) } else { self.enter_element(tree, id, element, kind) }
+        if self.block.is_some() {
+            self.enter_in_block(kind, element)
+        } else {
+            self.enter_element(tree, id, element, kind)
+        }
     }
 
     fn leave(&mut self, tree: &Tree, id: Id) {

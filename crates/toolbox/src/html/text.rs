@@ -88,7 +88,11 @@ impl Visitor for Writer {
             return Walk::Stop;
         }
         if let Some(text) = tree.text(id) {
-            if self.kept > 0 { self.keep(text) } else { self.words(text) }
+            if self.kept > 0 {
+                self.keep(text)
+            } else {
+                self.words(text)
+            }
             return Walk::Past;
         }
         let Some(element) = tree.element(id) else { return Walk::Past };

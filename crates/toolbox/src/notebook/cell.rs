@@ -103,10 +103,8 @@ struct Line {
 
 /// The lines of a source: one string, or strings that make it up together, mostly one for each line.
 fn lines(source: &str, places: &mut Places<'_>) -> Vec<Line> {
-    let parts = serde_json::from_str::<Vec<&RawValue>>(source).map_or_else(
-        |_| vec![source],
-        |parts| parts.into_iter().map(RawValue::get).collect(),
-    );
+    let parts = serde_json::from_str::<Vec<&RawValue>>(source)
+        .map_or_else(|_| vec![source], |parts| parts.into_iter().map(RawValue::get).collect());
     let mut lines: Vec<Line> = Vec::new();
     let mut is_open = false;
     for part in parts {

@@ -25,17 +25,8 @@ const IMAGES: [(&str, &str); 7] = [
     ("jpeg", "image/jpeg"),
 ];
 /// Texts that can stand for an output, the best first.
-const TEXTS: [&str; 9] = [
-    "text/plain",
-    "text/markdown",
-    "text/latex",
-    "application/json",
-    "text/html",
-    "text",
-    "json",
-    "latex",
-    "html",
-];
+const TEXTS: [&str; 9] =
+    ["text/plain", "text/markdown", "text/latex", "application/json", "text/html", "text", "json", "latex", "html"];
 
 /// Adds what `outputs` show to `text`.
 pub(super) fn render(outputs: Vec<&RawValue>, images: &mut Images, text: &mut String) {
@@ -110,8 +101,13 @@ fn one(output: &Output, images: &mut Images, text: &mut String) {
                 block(mime, &said, text);
             } else {
                 let mimes = data.keys().filter(|key| key.contains('/')).take(4);
-                let mimes: Vec<String> = mimes.map(|mime| mime.chars().filter(|c| !c.is_control()).take(60).collect()).collect();
-                let _ = writeln!(text, "[output: {}, not shown]", if mimes.is_empty() { "nothing".to_owned() } else { mimes.join(", ") });
+                let mimes: Vec<String> =
+                    mimes.map(|mime| mime.chars().filter(|c| !c.is_control()).take(60).collect()).collect();
+                let _ = writeln!(
+                    text,
+                    "[output: {}, not shown]",
+                    if mimes.is_empty() { "nothing".to_owned() } else { mimes.join(", ") }
+                );
             }
         }
     }

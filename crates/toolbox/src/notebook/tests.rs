@@ -48,7 +48,9 @@ const FOUR: &str = r##"{
 
 #[test]
 fn cells_come_with_the_lines_they_stand_in() {
-    check(FOUR, &expect![[r#"
+    check(
+        FOUR,
+        &expect![[r#"
         [cell 1: markdown, lines 8-10 of the file]
         8: # Title
         9: 
@@ -76,7 +78,8 @@ fn cells_come_with_the_lines_they_stand_in() {
         32: b
 
         [cell 4: code, empty, at line 33 of the file]
-    "#]]);
+    "#]],
+    );
     let rendered = render(FOUR, 1, 100).unwrap();
     let images: Vec<_> = rendered.images.iter().map(|one| (one.name.as_str(), one.base64.as_str())).collect();
     assert_eq!(images, [("image-1.png", "QUJD"), ("image-2.png", "REVGRw==")]);
@@ -103,7 +106,9 @@ fn version_3_has_worksheets_and_other_names() {
             {"output_type": "display_data", "png": "QUJD"},
             {"output_type": "pyerr", "ename": "E", "evalue": "v", "traceback": []}]}
     ]}]}"#;
-    check(text, &expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         [cell 1: heading 2, line 2 of the file]
         2: Title
 
@@ -117,7 +122,8 @@ fn version_3_has_worksheets_and_other_names() {
         [output: image/png, attached as image-1.png]
         [output: error]
         | E: v
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -128,7 +134,9 @@ fn odd_cells_are_shown_as_far_as_they_go() {
         {"cell_type": "sql", "source": ["one part ", "of a line\n", 7, "two"]},
         {"cell_type": "code", "source": {"a": 1}, "outputs": [5, {}, {"data": {}}], "execution_count": "x"}
     ]}"#;
-    check(text, &expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         [cell 1: cannot be read, at line 2 of the file]
 
         [cell 2: of unknown type, empty, at line 3 of the file]
@@ -141,7 +149,8 @@ fn odd_cells_are_shown_as_far_as_they_go() {
         [output that cannot be read]
         [output: nothing, not shown]
         [output: nothing, not shown]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -172,14 +181,19 @@ fn cells_are_paged() {
     // One that is larger than all is cut, and says where the rest is.
     let text = format!("{{\"nbformat\": 4,\n\"cells\": [\n{}]}}", cell(1, 20_000));
     let page = render(&text, 1, 1).unwrap();
-    assert!(page.text.len() <= MAX_PAGE && page.text.ends_with(" more lines of this cell are in the JSON, from line 3 on]\n"));
+    assert!(
+        page.text.len() <= MAX_PAGE
+            && page.text.ends_with(" more lines of this cell are in the JSON, from line 3 on]\n")
+    );
 }
 
 #[test]
 fn outputs_and_images_are_bounded() {
     let outputs = |one: &str, count: usize| {
         let outputs = vec![one; count].join(",");
-        format!("{{\"nbformat\": 4, \"cells\": [{{\"cell_type\": \"code\", \"source\": \"x\", \"outputs\": [{outputs}]}}]}}")
+        format!(
+            "{{\"nbformat\": 4, \"cells\": [{{\"cell_type\": \"code\", \"source\": \"x\", \"outputs\": [{outputs}]}}]}}"
+        )
     };
     let text = outputs(&format!("{{\"data\": {{\"text/plain\": \"{}\"}}}}", "y".repeat(100_000)), 50);
     let page = render(&text, 1, 9).unwrap();
