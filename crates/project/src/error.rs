@@ -77,6 +77,17 @@ pub enum FilesError {
     /// A pattern that means nothing.
     #[error(transparent)]
     Pattern(#[from] crate::BadPattern),
+    /// Of several changes that belong together one failed, and some of those before it could not be taken back.
+    #[error(
+        "the change failed half way and could not be taken back in {}; what stood there before lies beside it in a file called .haft-….tmp",
+        shown(.paths)
+    )]
+    Torn {
+        /// The files that have changed all the same.
+        paths: Vec<PathBuf>,
+        /// Why the change failed.
+        source: Box<FilesError>,
+    },
     /// The system said no.
     #[error("cannot {doing} {}", .path.display())]
     Io {
@@ -87,6 +98,10 @@ pub enum FilesError {
         /// What it said.
         source: io::Error,
     },
+}
+
+fn shown(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 impl FilesError {

@@ -333,7 +333,7 @@ pub(crate) fn for_reading(grant: &Grant, path: &Path) -> Result<PathBuf, FilesEr
     if grant.covers_read(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
 }
 
-fn for_writing(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
+pub(crate) fn for_writing(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
     let path = path.to_owned();
     if grant.covers_write(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
 }

@@ -19,6 +19,7 @@ mod search;
 mod shell;
 mod stamp;
 mod target;
+mod transaction;
 mod write;
 
 pub use error::FilesError;
@@ -31,4 +32,5 @@ pub use search::{
 pub use shell::{named_shell, pick_shell};
 pub use stamp::Stamp;
 pub use target::{Found, Located, Outside, Target};
+pub use transaction::{Becomes, Change};
 pub use write::IfExists;

@@ -63,6 +63,7 @@ pub struct Target {
     title: String,
     home: PathBuf,
     found: Found,
+    by_link: bool,
 }
 
 /// What a name leads to.
@@ -97,6 +98,12 @@ impl Target {
     pub fn found(&self) -> Found {
         self.found
     }
+
+    /// Whether the name itself was a link when it was located, and not just a folder on the way: to remove the target
+    /// is then not to remove what was named.
+    pub fn by_link(&self) -> bool {
+        self.by_link
+    }
 }
 
 /// The two folders that make up "inside the project".
@@ -124,7 +131,9 @@ impl Bounds {
         if name.contains('\0') {
             return Err(FilesError::BadName { name: name.to_owned(), why: "it holds a zero byte" });
         }
-        let path = follow(&normal(&self.root.join(name)))?;
+        let named = normal(&self.root.join(name));
+        let path = follow(&named)?;
+        let by_link = path != named && fs::symlink_metadata(&named).is_ok_and(|meta| meta.is_symlink());
         let title = self.title(&path);
         let found = match fs::symlink_metadata(&path) {
             Ok(meta) if meta.is_dir() => Found::Folder,
@@ -138,7 +147,7 @@ impl Bounds {
             Found::Nothing | Found::File => path.parent().filter(|above| !inside || self.holds(above)),
         };
         let home = above.unwrap_or(&path).to_owned();
-        let target = Target { path, title, home, found };
+        let target = Target { path, title, home, found, by_link };
         Ok(if inside { Located::Inside(target) } else { Located::Outside(Outside { target }) })
     }
 

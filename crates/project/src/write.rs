@@ -71,7 +71,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), FilesError> {
     unlinkat(&dir, name, AtFlags::empty()).map_err(|errno| FilesError::at(path, "remove", errno))
 }
 
-fn split(path: &Path) -> Result<(&Path, &Path), FilesError> {
+pub(crate) fn split(path: &Path) -> Result<(&Path, &Path), FilesError> {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => Ok((folder, Path::new(name))),
         _ => Err(FilesError::Folder { path: path.to_owned() }),
@@ -79,7 +79,7 @@ fn split(path: &Path) -> Result<(&Path, &Path), FilesError> {
 }
 
 /// Opens the folder `path`, and makes it and those above it where they are missing.
-fn make_folder(path: &Path) -> Result<OwnedFd, FilesError> {
+pub(crate) fn make_folder(path: &Path) -> Result<OwnedFd, FilesError> {
     match door::open(path, FOLDER) {
         Err(Errno::NOENT) => {}
         Err(Errno::NOTDIR) => return Err(FilesError::NotAFolder { path: path.to_owned() }),
@@ -96,7 +96,7 @@ fn make_folder(path: &Path) -> Result<OwnedFd, FilesError> {
 }
 
 /// The plain file that `name` in `dir` is; anything else there is an error.
-fn old_file(dir: &OwnedFd, path: &Path, name: &Path) -> Result<Option<Stat>, FilesError> {
+pub(crate) fn old_file(dir: &OwnedFd, path: &Path, name: &Path) -> Result<Option<Stat>, FilesError> {
     let path = || path.to_owned();
     match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(None),
@@ -111,7 +111,13 @@ fn old_file(dir: &OwnedFd, path: &Path, name: &Path) -> Result<Option<Stat>, Fil
 }
 
 /// Whether a file may be made or replaced at all.
-fn may_write(dir: &OwnedFd, path: &Path, name: &Path, exists: bool, if_exists: &IfExists) -> Result<(), FilesError> {
+pub(crate) fn may_write(
+    dir: &OwnedFd,
+    path: &Path,
+    name: &Path,
+    exists: bool,
+    if_exists: &IfExists,
+) -> Result<(), FilesError> {
     let path = || path.to_owned();
     match if_exists {
         IfExists::Fail if exists => Err(FilesError::Exists { path: path() }),
@@ -125,7 +131,7 @@ fn may_write(dir: &OwnedFd, path: &Path, name: &Path, exists: bool, if_exists: &
 }
 
 /// Makes sure that the old file is still the one that the change was made for.
-fn unchanged(dir: &OwnedFd, path: &Path, name: &Path, if_exists: &IfExists) -> Result<(), FilesError> {
+pub(crate) fn unchanged(dir: &OwnedFd, path: &Path, name: &Path, if_exists: &IfExists) -> Result<(), FilesError> {
     let same = match if_exists {
         IfExists::Fail | IfExists::Replace => true,
         IfExists::ReplaceOnly(want) => match old_file(dir, path, name)? {
@@ -152,7 +158,7 @@ fn holds(dir: &OwnedFd, path: &Path, name: &Path, old: &Stat, want: &[u8]) -> Re
     Ok(bytes == want)
 }
 
-fn keep_owner_and_mode(file: impl AsFd, old: &Stat) -> Result<(), Errno> {
+pub(crate) fn keep_owner_and_mode(file: impl AsFd, old: &Stat) -> Result<(), Errno> {
     let mut mode = old.st_mode & 0o7777;
     let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
     // Who may not give a file away keeps it, but then a program must not get the rights of its new owner.
@@ -163,14 +169,14 @@ fn keep_owner_and_mode(file: impl AsFd, old: &Stat) -> Result<(), Errno> {
 }
 
 /// Names that no other write of this process uses.
-fn passing_names() -> impl Iterator<Item = PathBuf> {
+pub(crate) fn passing_names() -> impl Iterator<Item = PathBuf> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = || format!(".haft-{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)).into();
     std::iter::repeat_with(name).take(MAX_TEMP_NAMES)
 }
 
 /// A file under a passing name. It is gone again unless it takes a real one.
-struct Temp<'a> {
+pub(crate) struct Temp<'a> {
     dir: &'a OwnedFd,
     name: PathBuf,
     file: File,
@@ -179,7 +185,11 @@ struct Temp<'a> {
 
 impl<'a> Temp<'a> {
     /// Makes it under the first of `names` that is free.
-    fn make(dir: &'a OwnedFd, old: Option<&Stat>, names: impl Iterator<Item = PathBuf>) -> Result<Self, Errno> {
+    pub(crate) fn make(
+        dir: &'a OwnedFd,
+        old: Option<&Stat>,
+        names: impl Iterator<Item = PathBuf>,
+    ) -> Result<Self, Errno> {
         // What replaces a file is nobody's business until it has that file's mode.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -191,6 +201,17 @@ impl<'a> Temp<'a> {
             }
         }
         Err(Errno::EXIST)
+    }
+
+    pub(crate) fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Leaves it where it is, for the caller to rename or to remove.
+    pub(crate) fn keep(mut self) -> Result<(PathBuf, File), Errno> {
+        let file = self.file.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        self.kept = true;
+        Ok((std::mem::take(&mut self.name), file))
     }
 
     fn take_name(&mut self, name: &Path, if_exists: &IfExists) -> Result<(), Errno> {
@@ -216,7 +237,7 @@ impl Drop for Temp<'_> {
 }
 
 /// Renames, unless something has the new name already.
-fn rename_to_new(dir: &OwnedFd, from: &Path, to: &Path) -> Result<(), Errno> {
+pub(crate) fn rename_to_new(dir: &OwnedFd, from: &Path, to: &Path) -> Result<(), Errno> {
     #[cfg(target_os = "linux")]
     match rustix::fs::renameat_with(dir, from, dir, to, rustix::fs::RenameFlags::NOREPLACE) {
         // Not every file system can; that nothing was there has been looked at before.

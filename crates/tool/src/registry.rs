@@ -85,12 +85,14 @@ impl Registry {
         Self { tools: Arc::new(kept.collect()), ..self.clone() }
     }
 
-    /// The tools that suit `model` and whose permissions `allowed` lets pass. The others are as good as not there.
+    /// The same for `model`, where `allowed` lets permissions pass. A tool whose permission does not pass is as good as
+    /// not there; one that does not suit the model is not offered to it, and served if it is called all the same.
     #[must_use]
     pub fn offered(&self, model: &str, allowed: impl Fn(&str) -> bool) -> Self {
-        let fits = |tool: &dyn AnyTool| tool.suits(model) && allowed(&tool.permission());
-        let kept = self.tools.iter().filter(|(_, entry)| fits(&*entry.tool));
-        let tools = kept.map(|(name, entry)| (name.clone(), entry.clone())).collect();
+        let kept = self.tools.iter().filter(|(_, entry)| allowed(&entry.tool.permission()));
+        let fitting =
+            |entry: &Entry| Entry { tool: Arc::clone(&entry.tool), offered: entry.offered && entry.tool.suits(model) };
+        let tools = kept.map(|(name, entry)| (name.clone(), fitting(entry))).collect();
         Self { tools: Arc::new(tools), ..self.clone() }
     }
 
@@ -220,6 +222,10 @@ mod tests {
             "A tool.".into()
         }
 
+        fn suits(&self, model: &str) -> bool {
+            model != "reader" || Self::NAME != "write"
+        }
+
         async fn run(&self, _input: Nothing, _call: &Call) -> Result<Output, ToolError> {
             Ok(Output::new("done", Self::NAME))
         }
@@ -257,6 +263,28 @@ mod tests {
         assert_eq!(registry.find("ab_c"), Ok("ab_c"));
         assert_eq!(registry.find("AB_C"), Ok("ab_c"));
         assert!(registry.find("abc").is_err());
+    }
+
+    #[test]
+    fn what_does_not_suit_a_model_is_served_all_the_same() {
+        let all = registry();
+        let registry = all.offered("reader", |_| true);
+        assert_eq!(told(&registry), "read");
+        assert_eq!(registry.find("write"), Ok("write"));
+        // Switched on or not: the model would do worse with it.
+        let on = Switches(vec![("write".to_owned(), true)]);
+        assert_eq!(told(&all.switched(&on).offered("reader", |_| true)), "read");
+        let error = registry.find("none").unwrap_err();
+        assert!(error.ends_with("Call one of: read"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_gone_whoever_the_model_is() {
+        for model in ["any", "reader"] {
+            let registry = registry().offered(model, |permission| permission != "write");
+            assert_eq!(registry.names().collect::<Vec<_>>().join(" "), "list read", "{model}");
+            assert!(registry.find("write").is_err(), "{model}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use self::replace::{Refusal, Replaced, Scope, replace};
 use crate::diff::Diff;
 use crate::reach::reach_file;
 use crate::seen::{saw, unchanged};
+use crate::suits::patches;
 use crate::text::{Ending, Text, count_lines, lf};
 
 /// Largest file, in bytes, that is edited.
@@ -98,6 +99,10 @@ impl Tool for Edit {
 
     fn description(&self) -> Cow<'static, str> {
         include_str!("edit.md").into()
+    }
+
+    fn suits(&self, model: &str) -> bool {
+        !patches(model)
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {

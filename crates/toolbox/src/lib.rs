@@ -16,6 +16,7 @@ mod question;
 mod reach;
 mod read;
 mod seen;
+mod suits;
 mod text;
 mod todo;
 mod write;

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::diff::Diff;
 use crate::reach::reach_file;
 use crate::seen::{saw, unchanged};
+use crate::suits::patches;
 use crate::text::{Text, count_lines};
 
 /// Largest old content, in bytes, that is held against the new one. A larger file is replaced without a look
@@ -68,6 +69,10 @@ impl Tool for Write {
 
     fn description(&self) -> Cow<'static, str> {
         include_str!("write.md").into()
+    }
+
+    fn suits(&self, model: &str) -> bool {
+        !patches(model)
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
