@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use haft_permission::Grant;
@@ -21,6 +23,8 @@ use crate::{FilesError, Found, Located, Target};
 pub const MAX_ENTRIES: usize = 100_000;
 /// Size of the pieces in which [`Reading`] hands out a file, in bytes.
 const PIECE: usize = 64 * 1024;
+/// Size of the pieces in which it pours one, in bytes: large enough that reading costs little more than the copy.
+const POURED: usize = 256 * 1024;
 /// Larger files, in bytes, are not hashed when they are read piece by piece.
 const MAX_HASHED: u64 = 1024 * 1024;
 /// Without `NONBLOCK` opening a pipe would wait for a writer.
@@ -301,6 +305,55 @@ impl Reading {
         Ok((!piece.is_empty()).then_some(piece))
     }
 
+    /// Hands what was not handed out yet to `take`, piece by piece, until the file ends or `take` has enough of it, and
+    /// gives back what that made of it.
+    ///
+    /// All of it is one visit beside the runtime, however large the file. Dropping the future stops it after the piece
+    /// at hand.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Io`].
+    pub async fn pour<T: Send + 'static>(
+        &mut self,
+        mut made: T,
+        mut take: impl FnMut(&mut T, &[u8]) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<T, FilesError> {
+        if self.ahead.is_some()
+            && let Some(piece) = self.next().await?
+            && take(&mut made, &piece).is_break()
+        {
+            return Ok(made);
+        }
+        if self.ended {
+            return Ok(made);
+        }
+        let (file, path, mut hash) = (Arc::clone(&self.file), self.path.clone(), self.hash.take());
+        let stop = StopOnDrop::default();
+        let stopped = Arc::clone(&stop.0);
+        let (made, hash, ended) = blocking(move || {
+            let mut buffer = vec![0; POURED];
+            while !stopped.load(Ordering::Relaxed) {
+                let piece = match (&*file).read(&mut buffer) {
+                    Ok(0) => return Ok((made, hash, true)),
+                    Ok(read) => &buffer[..read],
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(FilesError::io(&path, "read", error)),
+                };
+                if let Some(hash) = &mut hash {
+                    hash.add(piece);
+                }
+                if take(&mut made, piece).is_break() {
+                    break;
+                }
+            }
+            Ok((made, hash, false))
+        })
+        .await?;
+        (self.hash, self.ended) = (hash, ended);
+        Ok(made)
+    }
+
     /// Reads on to the end, for the hash of the content alone, and says how the file was. A file of more than 1 MiB is
     /// not hashed, and what is left of it not read.
     ///
@@ -318,6 +371,16 @@ impl Reading {
             }
         }
         Ok(Stamp { content: self.hash.map(|hash| hash.value()), ..self.opened })
+    }
+}
+
+/// Tells the work that nobody waits for it any more.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

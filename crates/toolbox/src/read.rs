@@ -1,10 +1,12 @@
 //! `read`: a page of a text file, an image, a PDF, or the entries of a folder.
 
+mod ends;
 mod instructions;
 mod kind;
 mod listing;
 mod media;
 mod page;
+mod plain;
 
 use std::borrow::Cow;
 
@@ -18,16 +20,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use self::kind::Kind;
-use self::page::{Page, Pager, Wants};
 use crate::Options;
 use crate::reach::reach;
 use crate::seen::saw;
-use crate::text::{count_lines, on_one_line};
+use crate::text::on_one_line;
 
 /// Lines or entries when the model names no limit.
 const LIMIT: usize = 2000;
-/// Larger files than this, in bytes, are not read to their end just to count their lines.
-const COUNTED: u64 = 8 * 1024 * 1024;
 /// Lines that clients show of a closed call.
 const PREVIEW_LINES: usize = 20;
 
@@ -48,6 +47,15 @@ pub(crate) struct Input {
     limit: Option<usize>,
 }
 
+/// Which lines or entries the model asked for.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    /// Number of the first, from 1.
+    first: usize,
+    /// At most so many.
+    limit: usize,
+}
+
 impl Read {
     pub(crate) fn new(files: &Files, options: &Options) -> Self {
         let Options { images, instructions, .. } = options.clone();
@@ -57,15 +65,17 @@ impl Read {
     async fn file(
         &self,
         call: &Call,
+        grant: &Grant,
         target: &Target,
         mut reading: Reading,
-        (offset, limit): (usize, usize),
+        wanted: Wanted,
     ) -> Result<Output, ToolError> {
         let first = reading.next().await.tell_model()?;
         let path = target.path().display();
         match kind::of(target.path(), first.as_deref().unwrap_or_default()) {
             Kind::Binary => Err(ToolError::Failed(format!(
-                "{path} is a binary file, which read cannot show; inspect it with a program in bash"
+                "{path} is a binary file, which read cannot show; look into it with a program in bash (file, xxd, \
+                 strings, unzip -l)"
             ))),
             Kind::Media(mime) => {
                 let told = instructions::collect(&self.files, call, target, &self.instructions).await;
@@ -73,8 +83,8 @@ impl Read {
                 Ok(instructions::append(output, &told))
             }
             Kind::Text => {
-                let page = page(&mut reading, first, offset, limit).await?;
-                let output = output(target, &page)?;
+                let (page, encoding) = plain::page(&self.files, grant, target, &mut reading, first, wanted).await?;
+                let output = plain::output(target, &page, &encoding, reading.len())?;
                 saw(call, target, reading.finish().await.tell_model()?);
                 let told = instructions::collect(&self.files, call, target, &self.instructions).await;
                 if !page.is_cut() && page.first == 1 {
@@ -128,47 +138,14 @@ impl Tool for Read {
         }
         let grant = call.ask(access).await?;
 
-        let (offset, limit) = (input.offset.unwrap_or(1).max(1), input.limit.unwrap_or(LIMIT));
+        let wanted = Wanted { first: input.offset.unwrap_or(1).max(1), limit: input.limit.unwrap_or(LIMIT) };
         match self.files.open(&grant, &target).await {
-            Ok(Opened::Folder(listing)) => Ok(listing::output(&target, listing, offset, limit)),
-            Ok(Opened::File(reading)) => self.file(call, &target, reading, (offset, limit)).await,
+            Ok(Opened::Folder(listing)) => Ok(listing::output(&target, listing, wanted.first, wanted.limit)),
+            Ok(Opened::File(reading)) => self.file(call, &grant, &target, reading, wanted).await,
             Err(FilesError::Missing { .. }) => Err(self.missing(&grant, &target).await),
             Err(error) => Err(error).tell_model(),
         }
     }
-}
-
-async fn page(reading: &mut Reading, first: Option<Vec<u8>>, offset: usize, limit: usize) -> Result<Page, ToolError> {
-    let mut pager = Pager::new(offset, limit, reading.len() <= COUNTED);
-    let mut next = first;
-    while let Some(piece) = next {
-        if pager.push(&piece) == Wants::Nothing {
-            break;
-        }
-        next = reading.next().await.tell_model()?;
-    }
-    Ok(pager.finish())
-}
-
-fn output(target: &Target, page: &Page) -> Result<Output, ToolError> {
-    let path = target.path().display().to_string();
-    if page.is_past_the_end() {
-        let (offset, total) = (page.first, count_lines(page.seen));
-        return Err(ToolError::Failed(format!("offset {offset} is past the end of {path}, which has {total}")));
-    }
-    let numbered: Vec<String> =
-        (page.first..).zip(&page.lines).map(|(number, line)| format!("{number}: {line}")).collect();
-    let text = format!(
-        "<path>{}</path>\n<type>file</type>\n<content>\n{}\n\n{}\n</content>",
-        on_one_line(&path),
-        numbered.join("\n"),
-        page.remark()
-    );
-    let display = json!({
-        "type": "file", "path": path, "text": page.lines.join("\n"), "lineStart": page.first, "lineEnd": page.last(),
-        "totalLines": page.seen, "truncated": page.is_cut(),
-    });
-    Ok(Output { metadata: metadata(&page.lines, page.is_cut(), display), ..Output::new(target.title(), text) })
 }
 
 /// What clients draw of a file or a folder.

@@ -35,7 +35,10 @@ pub(crate) struct Input {
 /// What is at the path before.
 enum Old {
     Nothing,
-    Bytes(Vec<u8>),
+    File {
+        bytes: Vec<u8>,
+        text: Text,
+    },
     /// Too much to look at; how it is.
     Huge(Stamp),
 }
@@ -49,7 +52,11 @@ impl Write {
     async fn old(&self, call: &Call, target: &Target) -> Result<Old, ToolError> {
         let own = call.ask(Access::internal(vec![Effect::Read(target.path().to_owned())])).await?;
         let (old, stamp) = match self.files.read_stamped(&own, target, MAX_OLD).await {
-            Ok((bytes, stamp)) => (Old::Bytes(bytes), stamp),
+            Ok((bytes, stamp)) => {
+                // What is no text has no encoding to keep.
+                let text = Text::read(&bytes).unwrap_or_else(|| Text::new(&String::from_utf8_lossy(&bytes)));
+                (Old::File { bytes, text }, stamp)
+            }
             Err(FilesError::Missing { .. }) => return Ok(Old::Nothing),
             Err(FilesError::TooBig { .. }) => {
                 let stamp = self.files.stamp(&own, target).await.tell_model()?;
@@ -82,7 +89,9 @@ impl Tool for Write {
 
         let path = target.path().display().to_string();
         let exists = !matches!(old, Old::Nothing);
-        let new = with_mark_of(&old, &input.content);
+        let new = like(&old, &input.content);
+        // What cannot be written is not asked for.
+        let bytes = new.bytes().tell_model()?;
         let access = Access::new("edit", target.title())
             .with(Effect::Write(target.path().to_owned()))
             .show("filepath", path.as_str())
@@ -90,10 +99,10 @@ impl Tool for Write {
         let grant = call.ask(access).await?;
         let if_exists = match old {
             Old::Nothing => IfExists::Fail,
-            Old::Bytes(bytes) => IfExists::ReplaceOnly(bytes),
+            Old::File { bytes, .. } => IfExists::ReplaceOnly(bytes),
             Old::Huge(stamp) => IfExists::ReplaceStamped(stamp),
         };
-        let stamp = self.files.write(&grant, &target, new.bytes().tell_model()?, if_exists).await.tell_model()?;
+        let stamp = self.files.write(&grant, &target, bytes, if_exists).await.tell_model()?;
         saw(call, &target, stamp);
 
         Ok(Output::new(target.title(), said(&path, exists, new.text.lines().count()))
@@ -104,20 +113,18 @@ impl Tool for Write {
     }
 }
 
-/// The new text; a byte order mark stays where one was.
-fn with_mark_of(old: &Old, content: &str) -> Text {
-    let had = matches!(old, Old::Bytes(bytes) if bytes.starts_with("\u{feff}".as_bytes()));
-    let new = Text::new(content);
-    Text { mark: new.mark || had, ..new }
+/// The new text, encoded as the old one was; a byte order mark stays where one was.
+fn like(old: &Old, content: &str) -> Text {
+    match old {
+        Old::Nothing | Old::Huge(_) => Text::new(content),
+        Old::File { text, .. } => text.with(content),
+    }
 }
 
 async fn diff(path: &str, old: &Old, new: &str) -> String {
     match old {
         Old::Nothing => Diff::between(path, "", new).await.patch,
-        Old::Bytes(bytes) => {
-            let old = Text::new(&String::from_utf8_lossy(bytes)).text;
-            Diff::between(path, &old, new).await.patch
-        }
+        Old::File { text, .. } => Diff::between(path, &text.text, new).await.patch,
         Old::Huge(Stamp { size, .. }) => {
             format!("{}(the old file of {size} bytes was not compared)\n", Diff::new(path, "", "").patch)
         }
@@ -158,6 +165,27 @@ mod tests {
         assert_eq!(output.metadata["exists"], true);
         assert_eq!(scene.get("a"), "\u{feff}x\ny\n");
         assert_eq!(std::fs::metadata(scene.path("a")).unwrap().permissions().mode() & 0o777, 0o755);
+    }
+
+    #[tokio::test]
+    async fn an_old_file_keeps_its_encoding() {
+        let scene = Scene::new();
+        let utf_16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        std::fs::write(scene.path("16"), utf_16("\u{feff}grün\r\n")).unwrap();
+        scene.run("write", json!({"filePath": "16", "content": "blau → 漢\n"})).await.unwrap();
+        assert_eq!(std::fs::read(scene.path("16")).unwrap(), utf_16("\u{feff}blau → 漢\n"));
+        let diff = scene.asked("edit")[0].metadata["diff"].as_str().unwrap().to_owned();
+        assert!(diff.ends_with("-grün\r\n+blau → 漢\n"), "{diff}");
+
+        let old = b"gr\xfcn und bl\xe4ulich\n";
+        std::fs::write(scene.path("latin"), old).unwrap();
+        scene.run("write", json!({"filePath": "latin", "content": "größer\n"})).await.unwrap();
+        assert_eq!(std::fs::read(scene.path("latin")).unwrap(), b"gr\xf6\xdfer\n");
+        // What it cannot hold is refused before anybody is asked.
+        let asked = scene.asked("edit").len();
+        scene.fails("write", json!({"filePath": "latin", "content": "漢"}), "which has no sign for '漢'").await;
+        assert_eq!(scene.asked("edit").len(), asked);
+        assert_eq!(std::fs::read(scene.path("latin")).unwrap(), b"gr\xf6\xdfer\n");
     }
 
     #[tokio::test]

@@ -136,6 +136,66 @@ async fn pieces_make_up_the_file_and_end() {
 }
 
 #[tokio::test]
+async fn a_file_is_poured_whole_or_until_there_is_enough() {
+    let scene = scene();
+    let text = "0123456789".repeat(100_000);
+    scene.put("a", &text);
+    let (target, grant) = scene.readable("a").await;
+    let open = async || match scene.files.open(&grant, &target).await.unwrap() {
+        Opened::File(reading) => reading,
+        Opened::Folder(_) => panic!("no file"),
+    };
+    let whole = scene.files.read_stamped(&grant, &target, u64::MAX).await.unwrap().1;
+    let all = |bytes: &mut Vec<u8>, piece: &[u8]| {
+        assert!(!piece.is_empty() && piece.len() <= POURED);
+        bytes.extend_from_slice(piece);
+        ControlFlow::Continue(())
+    };
+    let mut reading = open().await;
+    assert!(reading.pour(Vec::new(), all).await.unwrap() == text.as_bytes());
+    // There is no more of it, and it is known as if it had been read otherwise.
+    assert_eq!(reading.pour(Vec::new(), all).await.unwrap(), b"");
+    assert_eq!(reading.finish().await.unwrap(), whole);
+    // After a first piece, the rest; after enough, what was left.
+    let mut reading = open().await;
+    let first = reading.next().await.unwrap().unwrap();
+    let some = reading.pour(0, |size, piece: &[u8]| {
+        *size += piece.len();
+        ControlFlow::Break(())
+    });
+    let some = some.await.unwrap();
+    assert_eq!((first.len(), some), (PIECE, POURED));
+    let rest = reading.pour(Vec::new(), all).await.unwrap();
+    assert!(rest == text.as_bytes()[PIECE + POURED..]);
+    assert_eq!(reading.finish().await.unwrap(), whole);
+}
+
+#[tokio::test]
+async fn pouring_ends_with_its_future() {
+    let scene = scene();
+    fs::File::create(scene.at("endless")).unwrap().set_len(1 << 40).unwrap();
+    let (target, grant) = scene.readable("endless").await;
+    let Opened::File(mut reading) = scene.files.open(&grant, &target).await.unwrap() else { panic!("no file") };
+    let (alive, ended) = std::sync::mpsc::channel::<()>();
+    let (begun, begins) = tokio::sync::oneshot::channel();
+    let pouring = async {
+        let mut begun = Some(begun);
+        let take = move |_: &mut (), _: &[u8]| {
+            let _alive = &alive;
+            begun.take().map(|begun| begun.send(()));
+            ControlFlow::Continue(())
+        };
+        reading.pour((), take).await
+    };
+    tokio::select! {
+        _ = pouring => panic!("it has no end"),
+        _ = begins => {}
+    }
+    // A terabyte of zeros takes minutes; the thread lets go of it at once.
+    assert!(ended.recv().is_err());
+}
+
+#[tokio::test]
 async fn a_folder_is_listed_and_links_to_folders_count_as_such() {
     let scene = scene();
     fs::create_dir(scene.at("dir")).unwrap();

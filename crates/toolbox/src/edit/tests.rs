@@ -92,7 +92,7 @@ async fn an_empty_old_text_makes_a_file_and_nothing_else() {
 async fn what_cannot_work_is_refused_with_the_next_step() {
     let scene = Scene::new();
     scene.put("a", "  if x {\n");
-    std::fs::write(scene.path("latin1"), b"caf\xe9").unwrap();
+    std::fs::write(scene.path("latin1"), b"caf\xe9\0").unwrap();
     scene.fails("edit", args("a", "same", "same"), "nothing to change").await;
     scene.fails("edit", args("", "a", "b"), "filePath is empty").await;
     scene.fails("edit", args("none", "a", "b"), "does not exist; look for the right path").await;

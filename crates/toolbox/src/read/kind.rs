@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-/// How many bytes at the beginning of a file tell what it is.
-const SAMPLE: usize = 4096;
+use crate::text::encoding::{SAMPLE, sixteen};
 
 /// Endings of files that are never text.
 const BINARY: [&str; 29] = [
@@ -37,7 +36,8 @@ pub(super) fn of(path: &Path, start: &[u8]) -> Kind {
     }
     // Tab to carriage return are part of texts, other control characters are rare in them.
     let odd = sample.iter().filter(|&&byte| byte < 9 || (14..32).contains(&byte)).count();
-    if BINARY.contains(&ending.as_str()) || sample.contains(&0) || odd * 10 > sample.len() * 3 {
+    let looks_binary = || sample.contains(&0) || odd * 10 > sample.len() * 3;
+    if BINARY.contains(&ending.as_str()) || sixteen(start).is_none() && looks_binary() {
         return Kind::Binary;
     }
     Kind::Text
@@ -78,6 +78,9 @@ mod tests {
         check("ansi.log", b"\x1b[31mred\x1b[0m text", Kind::Text);
         check("pic.svg", b"<svg/>", Kind::Text);
         check("a.ipynb", b"{\"cells\": []}", Kind::Text);
+        check("mark.txt", b"\xff\xfeh\0i\0", Kind::Text);
+        check("plain.txt", b"h\0i\0\n\0", Kind::Text);
+        check("big.txt", b"\0h\0i\0\n", Kind::Text);
     }
 
     #[test]
@@ -85,6 +88,8 @@ mod tests {
         check("a.zip", b"text", Kind::Binary);
         check("A.ZIP", b"text", Kind::Binary);
         check("a.txt", b"a\0b", Kind::Binary);
+        check("a.txt", b"\xff\xfe\0\0a\0\0\0", Kind::Binary);
+        check("a.dat", b"\xff\xfeh\0i\0", Kind::Binary);
         check("a.txt", b"\x01\x02\x03abcdef", Kind::Binary);
         check("a.txt", b"\x01\x02\x03abcdefg", Kind::Text);
         check("a.bmp", b"BM\0\0", Kind::Binary);

@@ -1,5 +1,7 @@
 //! Images and PDFs, which go to the model as they are or smaller.
 
+use std::ops::ControlFlow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use haft_project::{Reading, Target};
@@ -39,19 +41,21 @@ pub(super) async fn output(
 }
 
 async fn whole(target: &Target, mut reading: Reading, first: Option<Vec<u8>>) -> Result<Vec<u8>, ToolError> {
-    let mut bytes = Vec::new();
-    let mut next = first;
-    while let Some(piece) = next {
-        bytes.extend_from_slice(&piece);
-        let size = reading.len().max(bytes.len() as u64);
-        if size > MAX_MEDIA {
-            let path = target.path().display();
-            return Err(ToolError::Failed(format!(
-                "{path} has {size} bytes; read takes images and PDFs of up to {MAX_MEDIA}. Make a smaller one with a \
-                 program in bash"
-            )));
-        }
-        next = reading.next().await.tell_model()?;
+    let take = |bytes: &mut Vec<u8>, piece: &[u8]| {
+        bytes.extend_from_slice(piece);
+        if bytes.len() as u64 > MAX_MEDIA { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let mut bytes = first.unwrap_or_default();
+    if reading.len() <= MAX_MEDIA {
+        bytes = reading.pour(bytes, take).await.tell_model()?;
+    }
+    let size = reading.len().max(bytes.len() as u64);
+    if size > MAX_MEDIA {
+        let path = target.path().display();
+        return Err(ToolError::Failed(format!(
+            "{path} has {size} bytes; read takes images and PDFs of up to {MAX_MEDIA}. Make a smaller one with a \
+             program in bash"
+        )));
     }
     Ok(bytes)
 }

@@ -1,5 +1,10 @@
 //! A page of a text that comes in pieces. Pure; keeps no more in memory than the page.
 
+use encoding_rs::{Decoder, Encoding};
+use memchr::memchr2;
+
+use super::ends;
+
 /// Most characters of a line, as UTF-16 counts them.
 const MAX_LINE: usize = 2000;
 /// What stands for the rest of a line.
@@ -8,6 +13,8 @@ const LINE_CUT: &str = "... (line truncated to 2000 chars)";
 const MAX_LINE_BYTES: usize = 4 * MAX_LINE + 4;
 /// Most bytes of a page, without line numbers.
 const MAX_PAGE: usize = 50 * 1024;
+/// Lines that nobody wants are counted in blocks of so many bytes, which stay in the processor's cache meanwhile.
+const BLOCK: usize = 64 * 1024;
 
 /// Collects a page. A line ends with a line feed, a carriage return, or both.
 pub(super) struct Pager {
@@ -15,6 +22,8 @@ pub(super) struct Pager {
     limit: usize,
     /// Whether lines behind the page are counted.
     count: bool,
+    /// Makes UTF-8 of another encoding, and where it puts it.
+    decoder: Option<(Decoder, String)>,
     lines: Vec<String>,
     size: usize,
     /// Lines that have ended.
@@ -22,6 +31,9 @@ pub(super) struct Pager {
     line: Vec<u8>,
     in_line: bool,
     after_return: bool,
+    /// The bytes of the page's lines, and whether all of them are UTF-8.
+    raw: Vec<u8>,
+    is_utf8: bool,
     stop: Stop,
 }
 
@@ -55,6 +67,8 @@ pub(super) struct Page {
     pub(super) lines: Vec<String>,
     /// How many lines were seen in all.
     pub(super) seen: usize,
+    /// The bytes of its lines as they are in the file, at least what is shown of each, where they are no UTF-8.
+    pub(super) raw: Option<Vec<u8>>,
     stop: Stop,
 }
 
@@ -65,18 +79,34 @@ impl Pager {
             first,
             limit,
             count,
+            decoder: None,
             lines: Vec::new(),
             size: 0,
             seen: 0,
             line: Vec::new(),
             in_line: false,
             after_return: false,
+            raw: Vec::new(),
+            is_utf8: true,
             stop: Stop::End,
         }
     }
 
+    /// The same of a text in `encoding`.
+    pub(super) fn decoding(self, encoding: &'static Encoding) -> Self {
+        Self { decoder: Some((encoding.new_decoder_without_bom_handling(), String::new())), ..self }
+    }
+
     /// Takes the next piece of the text.
-    pub(super) fn push(&mut self, mut piece: &[u8]) -> Wants {
+    pub(super) fn push(&mut self, piece: &[u8]) -> Wants {
+        let Some((mut decoder, mut text)) = self.decoder.take() else { return self.push_decoded(piece) };
+        decode(&mut decoder, &mut text, piece, false);
+        let wants = self.push_decoded(text.as_bytes());
+        self.decoder = Some((decoder, text));
+        wants
+    }
+
+    fn push_decoded(&mut self, mut piece: &[u8]) -> Wants {
         while let Some(&byte) = piece.first() {
             if std::mem::take(&mut self.after_return) && byte == b'\n' {
                 piece = &piece[1..];
@@ -88,25 +118,27 @@ impl Pager {
                     return Wants::Nothing;
                 }
             }
-            let end = piece.iter().position(|&byte| matches!(byte, b'\n' | b'\r'));
-            self.grow(&piece[..end.unwrap_or(piece.len())]);
-            let Some(end) = end else { return Wants::More };
-            self.after_return = piece[end] == b'\r';
-            piece = &piece[end + 1..];
-            self.end_line();
+            let taken = if self.is_wanted() { self.take(piece) } else { self.skip(piece) };
             if self.stop == Stop::Bytes {
                 return Wants::Nothing;
             }
+            self.after_return = piece[taken - 1] == b'\r';
+            piece = &piece[taken..];
         }
         Wants::More
     }
 
     /// The page, after the last piece or when nothing more is wanted.
     pub(super) fn finish(mut self) -> Page {
+        if let Some((mut decoder, mut text)) = self.decoder.take() {
+            decode(&mut decoder, &mut text, b"", true);
+            let _ = self.push_decoded(text.as_bytes());
+        }
         if self.in_line {
             self.end_line();
         }
-        Page { first: self.first, lines: self.lines, seen: self.seen, stop: self.stop }
+        let raw = (!self.is_utf8).then_some(self.raw);
+        Page { first: self.first, lines: self.lines, seen: self.seen, raw, stop: self.stop }
     }
 
     /// Whether the page has all its lines, so that every further line is behind it.
@@ -118,12 +150,28 @@ impl Pager {
         self.seen + 1 >= self.first && self.lines.len() < self.limit && self.stop != Stop::Bytes
     }
 
-    fn grow(&mut self, bytes: &[u8]) {
+    /// Takes what there is of a line of the page, and its end; says how many bytes that are.
+    fn take(&mut self, piece: &[u8]) -> usize {
+        let end = memchr2(b'\n', b'\r', piece);
+        let bytes = &piece[..end.unwrap_or(piece.len())];
         self.in_line = true;
-        if self.is_wanted() {
-            let room = MAX_LINE_BYTES - self.line.len();
-            self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let room = MAX_LINE_BYTES - self.line.len();
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if end.is_some() {
+            self.end_line();
         }
+        bytes.len() + usize::from(end.is_some())
+    }
+
+    /// Counts lines before the page, up to its first one, or behind it; says how many bytes they are.
+    fn skip(&mut self, piece: &[u8]) -> usize {
+        let block = &piece[..piece.len().min(BLOCK)];
+        let (ends, before) = (ends::count(block), self.first.saturating_sub(self.seen + 1));
+        let first = if (1..=ends).contains(&before) { ends::after(block, before) } else { None };
+        let (ends, taken) = first.map_or((ends, block.len()), |at| (before, at));
+        self.seen += ends;
+        self.in_line = !matches!(block[taken - 1], b'\n' | b'\r');
+        taken
     }
 
     fn end_line(&mut self) {
@@ -133,16 +181,31 @@ impl Pager {
         if !wanted {
             return;
         }
+        self.is_utf8 &= match std::str::from_utf8(&self.line) {
+            Ok(_) => true,
+            // What is kept of a long line may end within a character.
+            Err(error) => error.error_len().is_none() && self.line.len() == MAX_LINE_BYTES,
+        };
         let line = cut(&String::from_utf8_lossy(&self.line), self.seen == 1);
-        self.line.clear();
         let more = line.len() + usize::from(!self.lines.is_empty());
         if self.size + more > MAX_PAGE {
             self.stop = Stop::Bytes;
         } else {
             self.size += more;
             self.lines.push(line);
+            self.raw.extend_from_slice(&self.line);
+            self.raw.push(b'\n');
         }
+        self.line.clear();
     }
+}
+
+/// `piece` as text, in place of what `text` held before.
+fn decode(decoder: &mut Decoder, text: &mut String, piece: &[u8], last: bool) {
+    text.clear();
+    let room = decoder.max_utf8_buffer_length(piece.len()).unwrap_or(piece.len().saturating_mul(3));
+    text.reserve(room);
+    let _ = decoder.decode_to_string(piece, text, last);
 }
 
 /// A line of at most [`MAX_LINE`] characters. The very first one may begin with a byte order mark.
@@ -159,6 +222,16 @@ fn cut(line: &str, very_first: bool) -> String {
 }
 
 impl Page {
+    /// The same page with its lines decoded from `encoding`, where they are no UTF-8.
+    pub(super) fn decoded(self, encoding: &'static Encoding) -> Self {
+        let Some(raw) = &self.raw else { return self };
+        let mut pager = Pager::new(1, self.lines.len(), true).decoding(encoding);
+        let _ = pager.push(raw);
+        let Page { lines, stop, .. } = pager.finish();
+        let stop = if stop == Stop::Bytes { stop } else { self.stop };
+        Self { lines, stop, raw: None, ..self }
+    }
+
     /// Number of its last line; one less than the first when it has none.
     pub(super) fn last(&self) -> usize {
         self.first + self.lines.len() - 1
@@ -174,8 +247,8 @@ impl Page {
         self.seen < self.first && self.first > 1
     }
 
-    /// The closing remark for the model.
-    pub(super) fn remark(&self) -> String {
+    /// The closing remark for the model, about a file of `size` bytes.
+    pub(super) fn remark(&self, size: u64) -> String {
         let (first, last, seen) = (self.first, self.last(), self.seen);
         let next = last + 1;
         match self.stop {
@@ -184,7 +257,10 @@ impl Page {
                 format!("(Showing lines {first}-{last} of {seen}. Use offset={next} to continue.)")
             }
             Stop::Lines { counted: false } => {
-                format!("(Showing lines {first}-{last}. Use offset={next} to continue.)")
+                let size = size.div_ceil(1024 * 1024);
+                format!(
+                    "(Showing lines {first}-{last}. There are more in this file of {size} MB. Use offset={next} to continue.)"
+                )
             }
             Stop::Bytes => {
                 format!("(Output capped at 50 KB. Showing lines {first}-{last}. Use offset={next} to continue.)")
@@ -205,7 +281,7 @@ mod tests {
             let _ = text.chunks(size).all(|piece| pager.push(piece) == Wants::More);
             let page = pager.finish();
             assert_eq!(page.lines, lines, "pieces of {size}");
-            assert_eq!(page.remark(), remark, "pieces of {size}");
+            assert_eq!(page.remark(0), remark, "pieces of {size}");
         }
     }
 
@@ -261,6 +337,58 @@ mod tests {
     }
 
     #[test]
+    fn lines_before_the_page_are_counted_by_blocks() {
+        for end in ["\n", "\r", "\r\n"] {
+            let text: String = (1..=30_000).map(|number| format!("line {number}{end}")).collect();
+            for first in [2, 7_000, 7_281, 7_282, 29_999] {
+                let (one, two) = (format!("line {first}"), format!("line {}", first + 1));
+                let remark = match first {
+                    29_999 => "(End of file - total 30000 lines)".to_owned(),
+                    _ => {
+                        format!("(Showing lines {first}-{} of 30000. Use offset={} to continue.)", first + 1, first + 2)
+                    }
+                };
+                check(text.as_bytes(), first, 2, &[&one, &two], &remark);
+            }
+        }
+    }
+
+    #[test]
+    fn utf_16_is_paged_as_it_comes() {
+        let text: String = (1..=5_000).map(|number| format!("größe {number} 😀\r\n")).collect();
+        let bytes: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for size in [bytes.len(), 1, 3, 4096] {
+            let mut pager = Pager::new(4_999, 5, true).decoding(encoding_rs::UTF_16BE);
+            let _ = bytes.chunks(size).all(|piece| pager.push(piece) == Wants::More);
+            let page = pager.finish();
+            assert_eq!(page.lines, ["größe 4999 😀", "größe 5000 😀"], "pieces of {size}");
+            assert_eq!((page.seen, page.raw), (5_000, None));
+        }
+        let mut pager = Pager::new(1, 1, true).decoding(encoding_rs::UTF_16BE);
+        let _ = pager.push(&bytes);
+        assert_eq!(pager.finish().lines, ["größe 1 😀"]);
+    }
+
+    #[test]
+    fn a_page_that_is_no_utf_8_can_be_decoded() {
+        let page = |text: &[u8]| {
+            let mut pager = Pager::new(2, 2, false);
+            let _ = pager.push(text);
+            pager.finish()
+        };
+        let one = page(b"\xe4\ncaf\xe9\r\nplain\nmore");
+        assert_eq!(one.lines, ["caf\u{fffd}", "plain"]);
+        let one = one.decoded(encoding_rs::WINDOWS_1252);
+        assert_eq!((one.lines.as_slice(), one.is_cut()), (&["café".to_owned(), "plain".to_owned()][..], true));
+        // It says nothing about other lines, nor about a line that is cut.
+        assert_eq!(page(b"\xe4\none\ntwo\n\xe4").raw, None);
+        assert_eq!(page(format!("\n{}", "漢".repeat(9000)).as_bytes()).raw, None);
+        let long = [0xe4; 1900].as_slice();
+        let grown = page(&[b"\n".as_slice(), long, b"\n", long].concat());
+        assert_eq!(grown.decoded(encoding_rs::WINDOWS_1252).lines, ["ä".repeat(1900), "ä".repeat(1900)]);
+    }
+
+    #[test]
     fn a_page_is_never_larger_than_its_limit() {
         let line = format!("{}\n", "b".repeat(1023));
         let text = line.repeat(60);
@@ -274,7 +402,8 @@ mod tests {
         let mut pager = Pager::new(1, 1, false);
         assert_eq!(pager.push(b"a\n"), Wants::More);
         assert_eq!(pager.push(b"b"), Wants::Nothing);
-        assert_eq!(pager.finish().remark(), "(Showing lines 1-1. Use offset=2 to continue.)");
+        let want = "(Showing lines 1-1. There are more in this file of 9 MB. Use offset=2 to continue.)";
+        assert_eq!(pager.finish().remark(8 * 1024 * 1024 + 1), want);
     }
 
     #[test]

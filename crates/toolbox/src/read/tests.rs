@@ -77,7 +77,53 @@ async fn a_huge_file_is_not_read_to_its_end() {
     // The rest is a hole of a terabyte.
     std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
     let output = scene.run("read", json!({"filePath": path, "limit": 3})).await.unwrap();
-    assert!(output.text.contains("(Showing lines 1-3. Use offset=4 to continue.)"), "{}", output.text);
+    assert!(
+        output.text.contains("(Showing lines 1-3. There are more in this file of 1048576 MB. Use offset=4"),
+        "{}",
+        output.text
+    );
+}
+
+#[tokio::test]
+async fn texts_in_other_encodings_are_read_and_said_to_be() {
+    let scene = Scene::new();
+    let shows = async |bytes: &[u8], encoding: &str, lines: &str| {
+        std::fs::write(scene.path("a.txt"), bytes).unwrap();
+        let output = scene.run("read", json!({"filePath": "a.txt"})).await.unwrap();
+        let want = format!("<type>file</type>\n<encoding>{encoding}</encoding>\n<content>\n{lines}\n\n(End of file");
+        assert!(output.text.contains(&want), "{}", output.text);
+    };
+    let sixteen = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+    shows(&sixteen("\u{feff}größer\r\n漢\n"), "UTF-16BE", "1: größer\n2: 漢").await;
+    shows(&sixteen("plain\n"), "UTF-16BE", "1: plain").await;
+    shows(b"gr\xf6\xdfer\nnicht\n", "windows-1252", "1: größer\n2: nicht").await;
+    // What the rest of the file shows counts for the first line too.
+    let russian = encoding_rs::WINDOWS_1251.encode("я\n// Проверка того, что кодировка определяется верно\n").0;
+    shows(&russian, "windows-1251", "1: я\n2: // Проверка того, что кодировка определяется верно").await;
+    let damaged = [&b"\xff\n"[..], "größer für Söhne".as_bytes()].concat();
+    let unknown = "unknown; what is no UTF-8 is shown as \u{fffd}";
+    shows(&damaged, unknown, "1: \u{fffd}\n2: größer für Söhne").await;
+}
+
+#[tokio::test]
+async fn a_huge_file_in_an_older_encoding_is_paged_too() {
+    let scene = Scene::new();
+    let path = scene.path("huge.txt");
+    std::fs::write(&path, b"gr\xf6\xdfer als \xfcblich\r\n".repeat(1000)).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+    let output = scene.run("read", json!({"filePath": path, "offset": 500, "limit": 1})).await.unwrap();
+    let want = "<encoding>windows-1252</encoding>\n<content>\n500: größer als üblich\n\n(Showing lines 500-500. There";
+    assert!(output.text.contains(want), "{}", output.text);
+}
+
+#[tokio::test]
+async fn what_was_read_in_another_encoding_can_be_edited_in_it() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("a.txt"), b"gr\xf6\xdfer als \xfcblich\r\nzwei\r\n").unwrap();
+    scene.run("read", json!({"filePath": "a.txt"})).await.unwrap();
+    let edit = json!({"filePath": "a.txt", "oldString": "größer als", "newString": "kleiner, für"});
+    scene.run("edit", edit).await.unwrap();
+    assert_eq!(std::fs::read(scene.path("a.txt")).unwrap(), b"kleiner, f\xfcr \xfcblich\r\nzwei\r\n");
 }
 
 #[tokio::test]
