@@ -82,6 +82,8 @@ pub enum Effect {
         /// The working folder, absolute.
         dir: PathBuf,
     },
+    /// Handing a task to the agent of this name.
+    Delegate(String),
 }
 
 /// Proof that an [`Access`] was allowed. Only [`Gate::ask`](crate::Gate::ask) makes one.
@@ -100,7 +102,7 @@ impl Grant {
         self.effects.iter().any(|effect| match effect {
             Effect::Read(granted) => path.starts_with(granted),
             Effect::Write(granted) => path == granted,
-            Effect::Enter(_) | Effect::Run { .. } => false,
+            Effect::Enter(_) | Effect::Run { .. } | Effect::Delegate(_) => false,
         })
     }
 
@@ -119,6 +121,11 @@ impl Grant {
         self.effects
             .iter()
             .any(|effect| matches!(effect, Effect::Run { command: c, dir: d } if c == command && d == dir))
+    }
+
+    /// Whether handing a task to `agent` is covered.
+    pub fn covers_delegate(&self, agent: &str) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Delegate(granted) if granted == agent))
     }
 }
 

@@ -89,6 +89,17 @@ impl Rules {
         last.is_some_and(|rule| rule.pattern == "*" && rule.action == Action::Deny)
     }
 
+    /// The permissions that built-in rules close altogether, and that nothing opens again in general: what whoever works
+    /// for this agent must not have either. Permissions that are patterns are left out.
+    pub fn closed_by_builtin(&self) -> impl Iterator<Item = &str> {
+        let denials = self.rows.iter().zip(self.own.iter()).filter(|(rule, own)| {
+            !**own && rule.action == Action::Deny && rule.pattern == "*" && !rule.permission.contains(['*', '?'])
+        });
+        let names = denials.map(|(rule, _)| rule.permission.as_str());
+        // Any value that no narrow rule is about says what the rules are in general.
+        names.filter(|name| self.decide(name, "a value of no special name", false).0 == Action::Deny)
+    }
+
     /// The narrow denials that may be meant for a part of a program under `permission`.
     pub(crate) fn narrow_denial(&self, permission: &str) -> Option<&Rule> {
         let permission = self.key(permission);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Failure, MessageId, Object, PartId, SessionId, Tokens};
+use crate::{Failure, MessageId, ModelRef, Object, PartId, SessionId, Tokens};
 
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +97,12 @@ pub enum PartKind {
         /// The command it came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<String>,
+        /// The model that the command names for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<ModelRef>,
+        /// Which named set of that model's options.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        variant: Option<String>,
     },
     /// Asking the model failed, and it was asked again.
     Retry {

@@ -146,12 +146,14 @@ fn shown(part: &Part) -> Option<Content> {
     match &part.kind {
         PartKind::Text { text, ignored: false, .. } if !text.is_empty() => Some(Content::text(text)),
         PartKind::File { mime, filename, url } => media(mime, filename.as_deref(), url),
+        PartKind::Subtask { description, agent, .. } => {
+            Some(Content::text(format!("The user gave a task to the agent {agent}: {description}")))
+        }
         PartKind::Text { .. }
         | PartKind::Reasoning { .. }
         | PartKind::Tool { .. }
         | PartKind::Vendor { .. }
         | PartKind::Agent { .. }
-        | PartKind::Subtask { .. }
         | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => None,

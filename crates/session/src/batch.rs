@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use haft_permission::{Access, Asker, Denied};
 use haft_protocol::{AskedBy, Assistant, Event, Failure, MessageId, Object, Part, PartKind, Span, ToolSpan, ToolState};
+use haft_tool::ToolError;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use crate::calls::{Calls, Ended, Prepared, Progress, Report, part};
+use crate::calls::{Calls, Ended, Inner, Prepared, Progress, Report, Told, not_run, part};
 use crate::error::TurnError;
 use crate::fold::Planned;
 use crate::recover::closed_part;
@@ -21,12 +24,22 @@ use crate::turn::{STOPPED, Turn, TurnEnd};
 const STORE_WITHIN: Duration = Duration::from_millis(250);
 /// How long the calls of a stopped turn have to end by themselves.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long its tasks have beyond that.
+const GRACE_OF_TASKS: Duration = Duration::from_millis(1500);
 /// Progress reports of running calls that may wait to be stored. Further ones are dropped; the next shows as much.
 const MAX_PROGRESS: usize = 64;
 /// The permission for making the same call again and again.
 const CIRCLES: &str = "doom_loop";
 /// What the model reads of a call that it made again and again.
 const AGAIN: &str = "not run: this is the same call with the same input as before, and it will say the same. Do something else, or say what stands in your way";
+
+/// A call that ended.
+struct Done {
+    slot: usize,
+    ended: Ended,
+    /// Where it goes in circles: whether it may, and if not, why.
+    circled: Option<Result<(), Denied>>,
+}
 
 impl Turn<'_> {
     /// Runs the calls of a step side by side and keeps each result as it comes. `Some` ends the turn.
@@ -53,34 +66,37 @@ impl Turn<'_> {
             running.insert(slot, begun);
         }
         self.record_all(started).await?;
-        let (held, circles) = self.hold_circles(through, &message, &calls, &prepared).await;
+        let (held, mut circles) = self.hold_circles(through, &message, &calls, &prepared).await;
 
         let (report, mut reports) = mpsc::channel(MAX_PROGRESS);
-        let mut work: FuturesUnordered<_> = calls
-            .iter()
-            .zip(prepared)
-            .enumerate()
-            .map(|(slot, (planned, prepared))| {
-                let (calls, message) = (through.clone(), message.clone());
-                let (cancel, report) = (self.cancel.clone(), Report { slot, to: report.clone() });
-                let held = held.get(&slot).cloned();
-                async move {
-                    let ended = match held {
-                        Some(why) => refused(&calls, prepared, &why),
-                        None => calls.run(&message, &planned.call, prepared, cancel, report).await,
-                    };
-                    (slot, ended)
-                }
-            })
-            .collect();
+        let mut work: FuturesUnordered<BoxFuture<'_, Done>> = FuturesUnordered::new();
+        for (slot, (planned, prepared)) in calls.iter().zip(prepared).enumerate() {
+            let (calls, message) = (through.clone(), message.clone());
+            let (cancel, report) = (self.cancel.clone(), Report { slot, to: report.clone() });
+            let held = held.get(&slot).cloned();
+            work.push(Box::pin(async move {
+                let ended = match held {
+                    Some(why) => refused(&calls, prepared, &why),
+                    None => calls.run(&message, &planned.call, prepared, cancel, report).await,
+                };
+                Done { slot, ended, circled: None }
+            }));
+        }
+        // Calls that running ones make have places behind those of the answer.
+        let mut next_slot = calls.len();
         let mut stops = false;
         // Calls whose progress was told and not stored yet, and when it must be.
         let mut unstored = BTreeSet::new();
         let mut due = None;
-        let mut patience = std::pin::pin!(patience(self.cancel.clone()));
+        let mut patience = std::pin::pin!(patience(self.cancel.clone(), self.kin.children.clone()));
         while !running.is_empty() {
             tokio::select! {
-                Some((slot, Ended { state, refused })) = work.next() => {
+                Some(Done { slot, ended: Ended { state, refused }, circled }) = work.next() => {
+                    match circled {
+                        Some(Ok(())) => self.state.trail.forgive(),
+                        Some(Err(denied)) => circles = self.circled(&denied, running.get(&slot)).or(circles),
+                        None => {}
+                    }
                     stops |= refused && !self.setup.options.go_on_when_refused;
                     unstored.remove(&slot);
                     if let Some(mut done) = running.remove(&slot) {
@@ -90,7 +106,19 @@ impl Turn<'_> {
                         self.record_all(vec![event]).await?;
                     }
                 }
-                Some(progress) = reports.recv() => {
+                Some(told) = reports.recv() => match told {
+                    Told::Inner(inner) => {
+                        let slot = next_slot;
+                        next_slot += 1;
+                        let begun = self.begin_inner(through, &message, slot, &inner, &running);
+                        running.insert(slot, begun.clone());
+                        let PartKind::Tool { call_id, .. } = &begun.kind else { continue };
+                        let report = Report { slot, to: report.clone() };
+                        work.push(self.inner(through, &message, call_id.clone(), inner, report));
+                        let event = self.changed(begun);
+                        self.record_all(vec![event]).await?;
+                    }
+                    Told::Progress(progress) => {
                     let slot = progress.slot;
                     if let Some(part) = running.get_mut(&slot) {
                         show(part, progress);
@@ -100,7 +128,8 @@ impl Turn<'_> {
                         unstored.insert(slot);
                         due.get_or_insert_with(|| Instant::now() + STORE_WITHIN);
                     }
-                }
+                    }
+                },
                 Some(taken) = self.arrivals.recv() => self.arrived(taken).await?,
                 () = at(due), if due.is_some() => {
                     due = None;
@@ -130,6 +159,70 @@ impl Turn<'_> {
         })
     }
 
+    /// The part of a call that a running one makes, as it begins.
+    fn begin_inner(
+        &self,
+        through: &Calls,
+        message: &MessageId,
+        slot: usize,
+        inner: &Inner,
+        running: &BTreeMap<usize, Part>,
+    ) -> Part {
+        let by = running.get(&inner.by).map(|part| &part.kind);
+        let by = if let Some(PartKind::Tool { call_id, .. }) = by { call_id.as_str() } else { "" };
+        let Prepared { name, input } = &inner.prepared;
+        let planned = Planned {
+            part: through.clock.mint(),
+            // What tells it from others stands first: some vendors see no more of an id than its beginning.
+            call: format!("i{slot}_{by}"),
+            name: name.clone(),
+            arguments: String::new(),
+            metadata: None,
+        };
+        let time = Span { start: through.clock.now_ms(), end: None };
+        let state = ToolState::Running { input: input.clone(), title: None, metadata: None, time };
+        part(&planned, name, &self.session.id, message, state)
+    }
+
+    /// Runs a call that a running one makes, and tells that one what came of it.
+    fn inner(
+        &mut self,
+        through: &Calls,
+        message: &MessageId,
+        call: String,
+        inner: Inner,
+        report: Report,
+    ) -> BoxFuture<'static, Done> {
+        let Inner { prepared, done, .. } = inner;
+        let circles = self.state.trail.step(&prepared.name, &prepared.input);
+        let (calls, message, cancel) = (through.clone(), message.clone(), self.cancel.clone());
+        Box::pin(async move {
+            let (slot, start) = (report.slot, calls.clock.now_ms());
+            let circled = match circles {
+                true => Some(may_circle(&calls, &message, &call, &prepared, &cancel).await),
+                false => None,
+            };
+            if let Some(Err(why)) = &circled {
+                let ended = refused(&calls, prepared, why);
+                // Whoever made it may have been stopped meanwhile.
+                let _ = done.send(Err(ToolError::Denied(why.clone())));
+                return Done { slot, ended, circled };
+            }
+            let result = calls.call(&message, &call, &prepared, cancel, report).await;
+            let _ = done.send(not_run(&prepared, result.clone()));
+            Done { slot, ended: calls.ended(&message, prepared.input, start, result), circled }
+        })
+    }
+
+    /// Takes note of a call that was held back because it goes in circles. `Some` ends the turn.
+    fn circled(&mut self, denied: &Denied, part: Option<&Part>) -> Option<TurnEnd> {
+        // Nobody is there to stop it: it is told once, and the next time is the last.
+        let last = self.state.warned && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. });
+        self.state.warned = true;
+        let Some(PartKind::Tool { tool, .. }) = part.map(|part| &part.kind) else { return None };
+        last.then(|| TurnEnd::Circles { tool: tool.clone() })
+    }
+
     /// Asks about calls that go in circles. Returns what those read that are not to run, by their places, and the end
     /// of the turn where the model was told before.
     async fn hold_circles(
@@ -141,21 +234,13 @@ impl Turn<'_> {
     ) -> (BTreeMap<usize, Denied>, Option<TurnEnd>) {
         let mut held = BTreeMap::new();
         let mut end = None;
-        for (slot, (planned, Prepared { name, input })) in calls.iter().zip(prepared).enumerate() {
+        for (slot, (planned, prepared)) in calls.iter().zip(prepared).enumerate() {
+            let Prepared { name, input } = prepared;
             if !self.state.trail.step(name, input) {
                 continue;
             }
-            let asked_by = AskedBy { message_id: message.clone(), call_id: planned.call.clone() };
-            let asker = Asker { session: self.session.id.clone(), call: Some(asked_by) };
-            let access = Access { always: vec![name.clone()], in_person: true, ..Access::new(CIRCLES, name) };
-            let access = access.show("tool", name.as_str()).show("input", input.clone());
-            let answer = tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => Err(Denied::Closed),
-                answer = through.gate.ask(&asker, &through.rules, access) => answer,
-            };
-            match answer {
-                Ok(_) => self.state.trail.forgive(),
+            match may_circle(through, message, &planned.call, prepared, &self.cancel).await {
+                Ok(()) => self.state.trail.forgive(),
                 Err(denied) => {
                     // Nobody is there to stop it: it is told once, and the next time is the last.
                     if self.state.warned && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. }) {
@@ -180,6 +265,26 @@ impl Turn<'_> {
     }
 }
 
+/// Asks whether a call may be made that goes in circles.
+async fn may_circle(
+    calls: &Calls,
+    message: &MessageId,
+    call: &str,
+    prepared: &Prepared,
+    cancel: &CancellationToken,
+) -> Result<(), Denied> {
+    let Prepared { name, input } = prepared;
+    let asked_by = AskedBy { message_id: message.clone(), call_id: call.to_owned() };
+    let asker = Asker { session: calls.session.clone(), call: Some(asked_by) };
+    let access = Access { always: vec![name.clone()], in_person: true, ..Access::new(CIRCLES, name) };
+    let access = access.show("tool", name.as_str()).show("input", input.clone());
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Denied::Closed),
+        answer = calls.gate.ask(&asker, &calls.rules, access) => answer.map(drop),
+    }
+}
+
 /// The end of a call that was not run, because it goes in circles.
 fn refused(calls: &Calls, prepared: Prepared, why: &Denied) -> Ended {
     let text = match why {
@@ -194,10 +299,13 @@ fn refused(calls: &Calls, prepared: Prepared, why: &Denied) -> Ended {
     Ended { state, refused: !why.may_go_on() }
 }
 
-/// Completes when `cancel` fired and what runs has had its time to end.
-pub(crate) async fn patience(cancel: CancellationToken) {
+/// Completes when `cancel` fired and what runs has had its time to end. Tasks give that time to their own calls first,
+/// so while there are `children` it is longer.
+pub(crate) async fn patience(cancel: CancellationToken, children: TaskTracker) {
     cancel.cancelled().await;
     tokio::time::sleep(GRACE).await;
+    // What has not ended by then is closed when the session is opened again.
+    let _ = tokio::time::timeout(GRACE_OF_TASKS, children.wait()).await;
 }
 
 /// Completes at `due`, which is a time when this is awaited.
@@ -205,10 +313,16 @@ async fn at(due: Option<Instant>) {
     tokio::time::sleep_until(due.unwrap_or_else(Instant::now)).await;
 }
 
-fn set_state(part: &mut Part, new: ToolState) {
-    if let PartKind::Tool { state, .. } = &mut part.kind {
-        *state = new;
+/// Ends a call. One that failed keeps what it had told of itself.
+fn set_state(part: &mut Part, mut new: ToolState) {
+    let PartKind::Tool { state, .. } = &mut part.kind else { return };
+    if let (ToolState::Running { metadata: Some(told), .. }, ToolState::Error { metadata, .. }) = (&*state, &mut new) {
+        let metadata = metadata.get_or_insert_default();
+        for (key, value) in told {
+            metadata.entry(key).or_insert_with(|| value.clone());
+        }
     }
+    *state = new;
 }
 
 fn show(part: &mut Part, progress: Progress) {

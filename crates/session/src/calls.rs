@@ -12,14 +12,18 @@ use haft_protocol::{
     ToolState,
 };
 use haft_tool::{
-    Allowing, Attachment, Belongings, Call, CallId, Host, INVALID, Marks, Output, Registry, ToolError, parse_arguments,
+    Allowing, Attachment, Belongings, Call, CallId, Delegate, Host, INVALID, Marks, Output, PlanFile, Registry, Task,
+    TaskResult, ToolError, parse_arguments,
 };
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
+use crate::crew::{Crew, Errand};
 use crate::fold::Planned;
+use crate::hands::TASK;
+use crate::kin::Wish;
 use crate::todos::Todos;
 
 /// What the calls of a session share. Cheap to clone.
@@ -36,6 +40,12 @@ pub(crate) struct Calls {
     pub clock: Clock,
     pub outputs: PathBuf,
     pub session: SessionId,
+    /// How work is handed on; `None` where there is no model.
+    pub crew: Option<Arc<Crew>>,
+    /// What the command said that these calls are made for, if one is a task.
+    pub errand: Option<Arc<Errand>>,
+    /// Who is to go on.
+    pub wish: Wish,
 }
 
 /// What a call was found to mean.
@@ -45,11 +55,32 @@ pub(crate) struct Prepared {
     pub input: Value,
 }
 
-/// Where a call reports its progress: to `to`, as the call in place `slot`.
+/// Where a call tells of itself: to `to`, as the call in place `slot`.
 #[derive(Clone)]
 pub(crate) struct Report {
     pub slot: usize,
-    pub to: mpsc::Sender<Progress>,
+    pub to: mpsc::Sender<Told>,
+}
+
+impl Report {
+    /// Nobody keeps what the call tells.
+    pub(crate) fn nobody() -> Self {
+        Self { slot: 0, to: mpsc::channel(1).0 }
+    }
+}
+
+/// What a call tells while it runs.
+pub(crate) enum Told {
+    Progress(Progress),
+    Inner(Inner),
+}
+
+/// A call that a running call makes.
+pub(crate) struct Inner {
+    /// The place of the one that makes it.
+    pub by: usize,
+    pub prepared: Prepared,
+    pub done: oneshot::Sender<Result<Output, ToolError>>,
 }
 
 /// Work in progress of one call.
@@ -70,6 +101,15 @@ impl Calls {
     /// The same for a call that the person makes with their own hands: making it is the leave, so nothing is asked.
     pub(crate) fn by_hand(&self, registry: &Registry) -> Self {
         Self { registry: registry.clone(), rules: everything(), ..self.clone() }
+    }
+
+    /// The same where tasks may be handed to the agents called `names` without a question: the person named them.
+    pub(crate) fn naming(&self, names: &[&str]) -> Self {
+        let rules = names.iter().filter(|name| !name.contains(['*', '?'])).map(|name| {
+            // Whatever is denied otherwise: the person's word counts more than what was settled before.
+            Rule::new(TASK, name, Action::Allow)
+        });
+        Self { rules: self.rules.clone().own(rules), ..self.clone() }
     }
 
     /// Finds the tool and reads the arguments. What cannot be matched or read becomes the `invalid` tool, which
@@ -101,8 +141,18 @@ impl Calls {
     ) -> Ended {
         let start = self.clock.now_ms();
         let result = self.call(message, call, &prepared, cancel, report).await;
+        self.ended(message, prepared.input, start, result)
+    }
+
+    /// How a call ended that began at `start` (Unix milliseconds).
+    pub(crate) fn ended(
+        &self,
+        message: &MessageId,
+        input: Value,
+        start: u64,
+        result: Result<Output, ToolError>,
+    ) -> Ended {
         let time = ToolSpan { start, end: self.clock.now_ms(), compacted: None };
-        let input = prepared.input;
         match result {
             Ok(output) => {
                 let attachments = output.attachments.into_iter().map(|file| self.attachment(message, file)).collect();
@@ -215,7 +265,7 @@ impl Host for CallHost {
     fn progress(&self, title: &str, metadata: Object) {
         let Report { slot, to } = &self.report;
         // A full queue means that nobody had time to look at the last ones; the next will show as much.
-        let _ = to.try_send(Progress { slot: *slot, title: title.to_owned(), metadata });
+        let _ = to.try_send(Told::Progress(Progress { slot: *slot, title: title.to_owned(), metadata }));
     }
 
     fn question(&self, questions: Vec<Question>) -> BoxFuture<'_, Result<Answers, Denied>> {
@@ -246,5 +296,74 @@ impl Host for CallHost {
 
     fn output_file(&self) -> PathBuf {
         self.calls.outputs.join(self.calls.clock.mint::<OutputId>().to_string())
+    }
+
+    fn delegates(&self) -> Result<Vec<Delegate>, ToolError> {
+        // Whoever cannot call the tool for it cannot hand on anything.
+        self.calls.registry.find(TASK).map_err(ToolError::Failed)?;
+        self.crew()?.delegates(&self.calls.rules)
+    }
+
+    fn delegate<'a>(&'a self, grant: &'a Grant, task: Task) -> BoxFuture<'a, Result<TaskResult, ToolError>> {
+        Box::pin(async move {
+            let Calls { rules, errand, .. } = &self.calls;
+            let tell = |title: &str, metadata| self.progress(title, metadata);
+            self.crew()?.delegate(grant, rules, task, errand.as_deref(), &self.cancel, &tell).await
+        })
+    }
+
+    fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>> {
+        Box::pin(async move {
+            let prepared = match self.calls.registry.find(&name) {
+                Ok(name) => Prepared { name: name.to_owned(), input },
+                Err(error) => Prepared { name: INVALID.to_owned(), input: json!({ "tool": name, "error": error }) },
+            };
+            let (done, ended) = oneshot::channel();
+            let Report { slot, to } = &self.report;
+            let inner = Inner { by: *slot, prepared, done };
+            match to.send(Told::Inner(inner)).await {
+                Ok(()) => ended.await.unwrap_or(Err(ToolError::Cancelled)),
+                // Nobody keeps calls here, so it is only made.
+                Err(mpsc::error::SendError(Told::Inner(Inner { prepared, .. }))) => {
+                    let AskedBy { message_id, call_id } = &self.asked_by;
+                    let call = format!("{call_id}_{}", prepared.name);
+                    let cancel = self.cancel.clone();
+                    let result = self.calls.call(message_id, &call, &prepared, cancel, self.report.clone()).await;
+                    not_run(&prepared, result)
+                }
+                Err(mpsc::error::SendError(Told::Progress(_))) => Err(ToolError::Cancelled),
+            }
+        })
+    }
+
+    fn plan_file(&self) -> BoxFuture<'_, Result<PlanFile, ToolError>> {
+        Box::pin(async { Ok(self.crew()?.plan_file().await) })
+    }
+
+    fn switch_agent(&self, agent: &str, text: String) -> Result<(), ToolError> {
+        let Crew { setup, kin, .. } = self.crew()?;
+        if kin.depth > 0 {
+            return Err(ToolError::Failed("a task stays with the agent that it was given to".to_owned()));
+        }
+        if !setup.agents.primaries().any(|primary| primary.name == agent) {
+            return Err(ToolError::Failed(format!("there is no agent {agent:?} to go on")));
+        }
+        self.calls.wish.put(agent.to_owned(), text);
+        Ok(())
+    }
+}
+
+impl CallHost {
+    fn crew(&self) -> Result<&Crew, ToolError> {
+        let none = || ToolError::Failed("this needs a model, and there is none here; use `haft run`".to_owned());
+        self.calls.crew.as_deref().ok_or_else(none)
+    }
+}
+
+/// What the one who made a call is told: a call that is none is an error to them.
+pub(crate) fn not_run(prepared: &Prepared, result: Result<Output, ToolError>) -> Result<Output, ToolError> {
+    match result {
+        Ok(output) if prepared.name == INVALID => Err(ToolError::BadInput(output.text)),
+        result => result,
     }
 }

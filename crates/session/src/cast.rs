@@ -7,8 +7,10 @@ use haft_protocol::SessionModel;
 
 use crate::command::{self, Command};
 use crate::error::SessionError;
+use crate::hands::TASK;
+use crate::prompt::Author;
 use crate::setup::Setup;
-use crate::{Agent, Model, Prompt};
+use crate::{Agent, Mode, Model, Prompt};
 
 /// An agent on a model.
 #[derive(Clone)]
@@ -52,26 +54,30 @@ pub(crate) struct Casting {
 }
 
 impl Casting {
-    pub(crate) fn new(setup: Arc<Setup>) -> Self {
-        Self { chosen: setup.model.clone(), variant: None, setup }
+    /// `variant`: which named set of options the setup's model has.
+    pub(crate) fn new(setup: Arc<Setup>, variant: Option<String>) -> Self {
+        Self { chosen: setup.model.clone(), variant, setup }
     }
 
-    /// Who answers `prompt`, and the command that it calls.
+    /// Who answers `prompt`, and the command that it calls. What a command hands to another agent is answered by the
+    /// one that was asked anyway.
     ///
     /// # Errors
     ///
     /// When there is no such agent, command or model.
     pub(crate) fn of(&mut self, prompt: &Prompt) -> Result<(Arc<Cast>, Option<Command>), SessionError> {
         let command = self.command(prompt)?;
-        let by_command = command.as_ref().and_then(|command| command.agent.as_deref());
+        let own = command.as_ref().filter(|command| !self.is_task(command, prompt));
+        let by_command = own.and_then(|command| command.agent.as_deref());
+        if let Some(name) = command.as_ref().and_then(|command| command.agent.as_deref()) {
+            self.agent(Some(name))?;
+        }
         let agent = self.agent(by_command.or(prompt.agent.as_deref()))?;
         if let Some(name) = &prompt.model {
             self.chosen = self.model(name, prompt.variant.as_deref())?;
             self.variant.clone_from(&prompt.variant);
         }
-        let own = command
-            .as_ref()
-            .and_then(|command| command.model.as_deref().map(|name| (name, command.variant.as_deref())));
+        let own = own.and_then(|command| command.model.as_deref().map(|name| (name, command.variant.as_deref())));
         // What the person names goes before an agent's own model, but not before that of the agent a command names.
         let named = prompt.model.is_some() && by_command.is_none();
         let own = own.or_else(|| if named { None } else { of_agent(&agent) });
@@ -80,6 +86,15 @@ impl Casting {
             None => (self.chosen.clone(), self.variant.clone()),
         };
         Ok((Arc::new(Cast { agent, model, variant }), command))
+    }
+
+    /// Whether `command` is work for another agent, in a session of its own. Files that come with it are shown where it
+    /// was called, so then it runs there.
+    pub(crate) fn is_task(&self, command: &Command, prompt: &Prompt) -> bool {
+        let agent = command.agent.as_deref().and_then(|name| self.setup.agents.get(name));
+        let by_agent = agent.is_some_and(|agent| agent.mode == Mode::Subagent);
+        let wanted = command.subtask.unwrap_or(by_agent);
+        wanted && prompt.files.is_empty() && self.setup.registry.find(TASK).is_ok()
     }
 
     /// Who answers where nobody says.
@@ -118,7 +133,9 @@ impl Casting {
             own.cloned().or_else(|| command::builtin().into_iter().find(|command| command.name == name))
         };
         let Some(name) = &prompt.command else {
-            return Ok(command::called(&prompt.text).filter(|_| !prompt.plain).and_then(|(name, _)| find(name)));
+            return Ok(command::called(&prompt.text)
+                .filter(|_| prompt.author == Author::Person)
+                .and_then(|(name, _)| find(name)));
         };
         find(name).map(Some).ok_or_else(|| {
             let mut known: Vec<String> = options.commands.iter().map(|command| command.name.clone()).collect();

@@ -21,7 +21,7 @@ pub struct Command {
     pub model: Option<String>,
     /// Which named set of the model's options.
     pub variant: Option<String>,
-    /// Whether it is work for a sub-agent. As long as there are none it runs in place, with [`Command::agent`].
+    /// Whether it is work for another agent, in a session of its own. `None`: if [`Command::agent`] is a sub-agent.
     pub subtask: Option<bool>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Caller {
 impl Desk {
     /// Nothing waits yet.
     pub(crate) fn new(setup: Arc<Setup>, record: Record, memory: Memory) -> Self {
-        let casting = Casting::new(Arc::clone(&setup));
+        let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         Self { setup, record, memory, casting, intake: FuturesOrdered::new(), callers: Vec::new() }
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use haft_permission::Asker;
-use haft_protocol::{Event, Failure, History, MessageId, PartKind, Session as Record, Status, ToolState};
+use haft_protocol::{
+    Event, Failure, History, MessageId, PartKind, Session as Record, SessionId, Status, ToolState, Turned,
+};
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
 use serde_json::json;
@@ -20,8 +22,9 @@ use crate::fold::Planned;
 use crate::hands::SHELL;
 use crate::instructions::Instructions;
 use crate::intake::Taken;
+use crate::kin::{Kin, MAX_CHILDREN, MAX_DEPTH, Wish};
 use crate::prompt::title;
-use crate::recover::close_all;
+use crate::recover::{close_all, running_since};
 use crate::role::{Memory, Role};
 use crate::setup::Setup;
 use crate::todos::Todos;
@@ -44,19 +47,20 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Opens what is stored and closes what a crash left open in it.
-    pub(crate) async fn open(setup: Setup, record: Record, lease: Lease) -> Result<Self, SessionError> {
+    pub(crate) async fn open(setup: Setup, record: Record, lease: Lease, kin: Kin) -> Result<Self, SessionError> {
         let mut history = setup.journal.history(&record.id).await?;
         for turned in history.messages() {
             setup.clock.follow(turned.info.id());
             turned.parts.iter().for_each(|part| setup.clock.follow(&part.id));
         }
         let todos = setup.journal.todos(&record.id).await?;
-        let why = Failure::aborted("haft was stopped while this was written");
+        let why = Failure::aborted(CUT_OFF);
+        close_below(&setup, &record.id, history.messages()).await?;
         let open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
         record_all(&setup, &mut history, open).await?;
         let setup = Arc::new(setup);
-        let memory = memory(&setup, &record, &history, todos);
-        let casting = Casting::new(Arc::clone(&setup));
+        let memory = memory(&setup, &record, &history, todos, kin);
+        let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         let role = Role::new(&setup, casting.usual(), &record, &memory, "");
         let (projection, instructions) = (Projection::default(), Instructions::default());
         Ok(Self { setup, record, history, projection, memory, instructions, role, _lease: lease })
@@ -133,9 +137,8 @@ impl Driver {
     ) -> Outcome {
         let cancel = CancellationToken::new();
         let (arrive, mut arrivals) = mpsc::channel(MAX_WAITING);
-        let mut latest_cast = None;
         let turn = self.begin_turn(first, prompt, &mut arrivals, cancel.clone());
-        let (mut result, waiting) = {
+        let (mut result, left) = {
             let mut turn = std::pin::pin!(turn.run().instrument(tracing::info_span!("turn")));
             let mut listening = true;
             loop {
@@ -146,7 +149,6 @@ impl Driver {
                     Some((taken, done)) = desk.intake.next(), if !cancel.is_cancelled() => match taken {
                         Ok(taken) => {
                             desk.callers.push(Caller { message: taken.id.clone(), done });
-                            latest_cast = Some(Arc::clone(&taken.cast));
                             // There is room: no more prompts are taken in than fit.
                             let _ = arrive.try_send(taken);
                         }
@@ -155,11 +157,14 @@ impl Driver {
                 }
             }
         };
-        let mut waiting: Vec<MessageId> = waiting.into();
+        let (mut waiting, mut latest_cast): (Vec<MessageId>, _) = (left.waiting.into(), left.cast);
         // Those that came with its end.
         while let Ok(taken) = arrivals.try_recv() {
             match store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await {
-                Ok(message) => waiting.push(message),
+                Ok(message) => {
+                    waiting.push(message);
+                    latest_cast = Some(taken.cast);
+                }
                 Err(error) => result = result.and(Err(error)),
             }
         }
@@ -185,6 +190,7 @@ impl Driver {
             session: &mut self.record,
             history: &mut self.history,
             projection: &mut self.projection,
+            kin: &self.memory.kin,
             arrivals,
             first,
             prompt,
@@ -282,14 +288,43 @@ struct Outcome {
     stopped: bool,
 }
 
+/// What a message keeps of a program that ended in the middle of it.
+const CUT_OFF: &str = "haft was stopped while this was written";
+
+/// Closes what a crash left open in the tasks of a session, which were at work no longer than its calls that are open.
+/// A task that somebody is at work on is left to them.
+async fn close_below(setup: &Setup, id: &SessionId, messages: &[Turned]) -> Result<(), SessionError> {
+    let Some(since) = running_since(messages) else { return Ok(()) };
+    let mut levels = vec![(id.clone(), 0)];
+    while let Some((id, level)) = levels.pop() {
+        let children = setup.journal.children(&id, MAX_CHILDREN).await?;
+        for child in children.into_iter().filter(|child| child.time.updated >= since) {
+            let Ok(_lease) = setup.journal.claim(&child.id) else { continue };
+            let history = setup.journal.history(&child.id).await?;
+            let why = Failure::aborted(CUT_OFF);
+            let open = close_all(&child, history.messages(), setup.clock.now_ms(), &why);
+            setup.journal.record_all(open).await?;
+            levels.extend((level < MAX_DEPTH).then_some((child.id, level + 1)));
+        }
+    }
+    Ok(())
+}
+
 /// What a session remembers, as far as its history says so.
-pub(crate) fn memory(setup: &Setup, record: &Record, history: &History, todos: Vec<haft_protocol::Todo>) -> Memory {
+pub(crate) fn memory(
+    setup: &Setup,
+    record: &Record,
+    history: &History,
+    todos: Vec<haft_protocol::Todo>,
+    kin: Kin,
+) -> Memory {
     let marks = Marks::default();
     for path in history.messages().iter().flat_map(|turned| &turned.parts).flat_map(loaded) {
         marks.tell(path.as_ref());
     }
     let todos = Todos::kept(setup.journal.clone(), record.id.clone(), todos);
-    Memory { marks, belongings: Belongings::default(), todos, opened: setup.clock.now_ms() }
+    let (belongings, wish) = (Belongings::default(), Wish::default());
+    Memory { marks, belongings, todos, kin, wish, opened: setup.clock.now_ms() }
 }
 
 /// The instruction files that a call told the model of.

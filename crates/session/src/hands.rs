@@ -1,4 +1,5 @@
-//! The tools that a person uses with their own hands, without a model: the one place where the session names any.
+//! The tools that a person uses with their own hands, without a model, and the one that the loop hands work on with:
+//! the one place where the session names any.
 
 /// Shows what a prompt names.
 pub(crate) const READ: &str = "read";

@@ -6,20 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::join_all;
-use haft_protocol::{MessageId, PartKind};
+use haft_protocol::{MessageId, ModelRef, PartKind};
 use haft_tool::{Output, ToolError};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::Prompt;
 use crate::calls::{Calls, Prepared, Report};
-use crate::cast::{Cast, find_subagent};
+use crate::cast::{Cast, Casting, find_subagent};
 use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, expand};
 use crate::error::SessionError;
 use crate::hands::{READ, SHELL, TASK};
 use crate::mention::{Lines, Mention, lines, mentions};
-use crate::prompt::{bad, title};
+use crate::prompt::{Author, bad, title};
 use crate::setup::Setup;
 
 /// Most bytes of text that the files of one prompt may add to it.
@@ -70,9 +69,21 @@ impl Intake {
         };
         let (text, named) = match &command {
             Some(command) => self.expanded(&id, &prompt, command).await?,
-            None if prompt.plain => (prompt.text.clone(), Vec::new()),
-            None => (prompt.text.clone(), given(&prompt.text)),
+            None => {
+                let leave = match prompt.author {
+                    Author::Person => Some(Leave::Given),
+                    Author::Model => Some(Leave::Asked),
+                    Author::Program => None,
+                };
+                let named =
+                    leave.map(|leave| mentions(&prompt.text).into_iter().map(|mention| (mention, leave)).collect());
+                (prompt.text.clone(), named.unwrap_or_default())
+            }
         };
+        if let Some(command) = command.as_ref().filter(|command| self.is_task(command, &prompt)) {
+            let parts = vec![subtask(command, &cast, text)];
+            return Ok(Taken { id, cast, title, parts });
+        }
         let mut shown = Shown::default();
         for path in &prompt.files {
             let name = path.display().to_string();
@@ -86,6 +97,10 @@ impl Intake {
         let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
         let parts = std::iter::once(words).chain(shown.parts).collect();
         Ok(Taken { id, cast, title, parts })
+    }
+
+    fn is_task(&self, command: &Command, prompt: &Prompt) -> bool {
+        Casting::new(Arc::clone(&self.setup), None).is_task(command, prompt)
     }
 
     /// The words of a command, and what they name. What its command lines write is only text.
@@ -114,7 +129,7 @@ impl Intake {
             Piece::Shell(line) => self.shell(id, &line).await,
         }));
         let text = texts.await.into_iter().collect::<Result<String, SessionError>>()?;
-        let by_person: Vec<Mention> = if prompt.plain { Vec::new() } else { mentions(arguments) };
+        let by_person = if prompt.author == Author::Person { mentions(arguments) } else { Vec::new() };
         let leave = |mention: Mention| {
             let leave = if by_person.contains(&mention) { Leave::Given } else { Leave::Asked };
             (mention, leave)
@@ -152,8 +167,9 @@ impl Intake {
             }
             return Ok(());
         }
+        // What a model or a template names is no wish of the person's.
         let agent = [&mention.name, &mention.trimmed].into_iter().find_map(|name| find_subagent(&self.setup, name));
-        if let Some(agent) = agent {
+        if let Some(agent) = agent.filter(|_| leave == Leave::Given) {
             // Without a tool for it there is nothing to tell the model to do.
             if self.calls.registry.find(TASK).is_ok() {
                 shown.say(format!(
@@ -190,14 +206,22 @@ impl Intake {
     async fn call(&self, calls: &Calls, id: &MessageId, tool: &str, input: Value) -> Result<Output, ToolError> {
         let prepared = Prepared { name: tool.to_owned(), input };
         // Nobody watches the work in progress here, and what stops it is that the future is dropped.
-        let report = Report { slot: 0, to: mpsc::channel(1).0 };
+        let report = Report::nobody();
         calls.call(id, &format!("{id}_{tool}"), &prepared, CancellationToken::new(), report).await
     }
 }
 
-/// The mentions of a text that a person wrote.
-fn given(text: &str) -> Vec<(Mention, Leave)> {
-    mentions(text).into_iter().map(|mention| (mention, Leave::Given)).collect()
+/// The part that stands for the work of `command`, whose words are `prompt`.
+fn subtask(command: &Command, cast: &Cast, prompt: String) -> PartKind {
+    let model = command.model.as_deref().and_then(|model| model.split_once('/'));
+    PartKind::Subtask {
+        prompt,
+        description: command.description.clone().unwrap_or_else(|| format!("/{}", command.name)),
+        agent: command.agent.clone().unwrap_or_else(|| cast.agent.name.clone()),
+        command: Some(command.name.clone()),
+        model: model.map(|(vendor, model)| ModelRef { provider_id: vendor.to_owned(), model_id: model.to_owned() }),
+        variant: command.variant.clone(),
+    }
 }
 
 /// The file or folder that a mention names: below the home, the working folder or the top of the work tree.

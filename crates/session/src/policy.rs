@@ -56,6 +56,31 @@ pub fn one_shot() -> Vec<Rule> {
     ["question", "plan_enter", "plan_exit"].map(|permission| Rule::new(permission, "*", Deny)).into()
 }
 
+/// The rules of a session that works for one with the rules `above`, under an agent with the rules `agent`: what was
+/// closed there stays closed, and so does what concerns its borders. It hands nothing on and keeps no list unless the
+/// agent's rules speak of that, and never gets what `closed` names.
+pub(crate) fn below(above: &[SessionRule], agent: &Rules, closed: &[String]) -> Vec<SessionRule> {
+    let deny = |permission: &str| SessionRule {
+        permission: permission.to_owned(),
+        pattern: "*".to_owned(),
+        action: RuleAction::Deny,
+    };
+    let kept = above.iter().filter(|rule| rule.action == RuleAction::Deny || rule.permission == "external_directory");
+    let named = |permission: &str| agent.rows().iter().any(|rule| rule.permission == permission);
+    let unless_named = ["todowrite", "task"].into_iter().filter(|permission| !named(permission));
+    let mut rules: Vec<SessionRule> = kept.cloned().chain(unless_named.map(deny)).collect();
+    rules.extend(closed.iter().map(|permission| deny(permission)));
+    rules
+}
+
+/// What is closed to an agent under `caller` because of what that agent is, and so to whoever works for it: plans are
+/// made without changing anything. Permissions of the conversation itself are each agent's own.
+pub(crate) fn closed(caller: &Rules) -> Vec<Rule> {
+    const OWN: [&str; 6] = ["question", "plan_enter", "plan_exit", "todowrite", "todoread", "task"];
+    let closed = caller.closed_by_builtin().filter(|permission| !OWN.contains(permission));
+    closed.map(|permission| Rule::new(permission, "*", Deny)).collect()
+}
+
 /// Free inside the project, a question at its border and at secrets.
 fn defaults(folders: &Folders) -> Vec<Rule> {
     let rows: &[(&str, &str, Action)] = &[

@@ -17,8 +17,19 @@ pub struct Prompt {
     pub(crate) model: Option<String>,
     pub(crate) variant: Option<String>,
     pub(crate) command: Option<String>,
-    /// Whether the words are from a program or a file, so that nothing in them is leave to do anything.
-    pub(crate) plain: bool,
+    pub(crate) author: Author,
+}
+
+/// Who wrote a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// A person: what they name is shown, and naming it is the leave.
+    #[default]
+    Person,
+    /// A program or a file: nothing in it is more than words.
+    Program,
+    /// A model: files that it names are shown as far as the rules of the one that is asked allow.
+    Model,
 }
 
 impl Prompt {
@@ -30,7 +41,12 @@ impl Prompt {
     /// Words that no person wrote, from a program, a file or a tool. They are taken as they are: nothing that they
     /// name is read or run.
     pub fn plain(text: impl Into<String>) -> Self {
-        Self { plain: true, ..Self::text(text) }
+        Self { author: Author::Program, ..Self::text(text) }
+    }
+
+    /// Words that a model wrote for another agent.
+    pub(crate) fn by_model(text: impl Into<String>) -> Self {
+        Self { author: Author::Model, ..Self::text(text) }
     }
 
     /// The command called `name` with `arguments` that a person wrote.

@@ -35,6 +35,25 @@ pub(crate) fn close_all(session: &Session, messages: &[Turned], now: u64, why: &
     events
 }
 
+/// When the first of the calls began that are at work in `messages`, in Unix milliseconds.
+pub(crate) fn running_since(messages: &[Turned]) -> Option<u64> {
+    let parts = messages.iter().flat_map(|turned| &turned.parts);
+    let starts = parts.filter_map(|part| match &part.kind {
+        PartKind::Tool { state: ToolState::Running { time, .. }, .. } => Some(time.start),
+        PartKind::Tool { .. }
+        | PartKind::Text { .. }
+        | PartKind::Reasoning { .. }
+        | PartKind::File { .. }
+        | PartKind::Vendor { .. }
+        | PartKind::Agent { .. }
+        | PartKind::Subtask { .. }
+        | PartKind::Retry { .. }
+        | PartKind::StepStart {}
+        | PartKind::StepFinish { .. } => None,
+    });
+    starts.min()
+}
+
 fn updated(part: Part, time: u64) -> Event {
     let session_id: SessionId = part.session_id.clone();
     Event::PartUpdated { session_id, part: Box::new(part), time }

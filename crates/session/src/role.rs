@@ -8,6 +8,9 @@ use haft_tool::{Belongings, Marks, Spec};
 use crate::agent;
 use crate::calls::Calls;
 use crate::cast::Cast;
+use crate::crew::Crew;
+use crate::delegates::told;
+use crate::kin::{Kin, Wish};
 use crate::policy;
 use crate::setup::Setup;
 use crate::system;
@@ -27,15 +30,24 @@ pub(crate) struct Memory {
     pub marks: Marks,
     pub belongings: Belongings,
     pub todos: Todos,
+    pub kin: Kin,
+    /// Who is to go on.
+    pub wish: Wish,
     /// When the session was opened, in Unix milliseconds: its today, for as long as it is open.
     pub opened: u64,
 }
 
 impl Role {
     /// The role of `cast` in a session, told `instructions`.
-    pub(crate) fn new(setup: &Setup, cast: Arc<Cast>, record: &Session, memory: &Memory, instructions: &str) -> Self {
+    pub(crate) fn new(
+        setup: &Arc<Setup>,
+        cast: Arc<Cast>,
+        record: &Session,
+        memory: &Memory,
+        instructions: &str,
+    ) -> Self {
         let calls = calls(setup, &cast, record, memory);
-        let tools = calls.registry.specs();
+        let tools = told(calls.registry.specs(), &setup.agents, &calls.rules);
         let mut role = Self { cast, calls, tools, system: String::new() };
         role.tell(setup, memory, instructions);
         role
@@ -49,7 +61,7 @@ impl Role {
 }
 
 /// How the agent of `cast` may call tools.
-pub(crate) fn calls(setup: &Setup, cast: &Cast, record: &Session, memory: &Memory) -> Calls {
+pub(crate) fn calls(setup: &Arc<Setup>, cast: &Arc<Cast>, record: &Session, memory: &Memory) -> Calls {
     let own = policy::session_rules(record.permission.as_deref().unwrap_or_default());
     let rules = cast.agent.rules.clone().own(setup.rules.iter().cloned()).own(own);
     // What a rule closes altogether is neither offered nor run when it is called all the same.
@@ -65,6 +77,14 @@ pub(crate) fn calls(setup: &Setup, cast: &Cast, record: &Session, memory: &Memor
         clock: setup.clock.clone(),
         outputs: setup.outputs.clone(),
         session: record.id.clone(),
+        crew: Some(Arc::new(Crew {
+            setup: Arc::clone(setup),
+            cast: Arc::clone(cast),
+            record: record.clone(),
+            kin: memory.kin.clone(),
+        })),
+        errand: None,
+        wish: memory.wish.clone(),
     }
 }
 

@@ -3,12 +3,15 @@
 use haft_llm::Request;
 use haft_protocol::{Event, MessageId, Session as Record, SessionId, SessionTime, Tokens};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::cast::Casting;
 use crate::desk::Inbox;
 use crate::driver::Driver;
 use crate::error::SessionError;
+use crate::kin::Kin;
 use crate::prompt::Prompt;
 use crate::setup::{NewSession, Setup};
 use crate::slug::slug;
@@ -33,18 +36,48 @@ impl Session {
     /// When its folder is not there or the store cannot be written.
     pub async fn create(setup: Setup, new: NewSession) -> Result<Self, SessionError> {
         let record = new_record(&setup, new).await?;
+        let kin = Kin::of(&setup, &record).await?;
+        Ok(Self::start(record.id.clone(), Self::made(setup, record, kin).await?, None).0)
+    }
+
+    /// Makes and stores the session `record`, whose task counts among `among` while it is there. The task ends by itself
+    /// when the last handle is dropped and what it was at is closed.
+    pub(crate) async fn create_below(
+        setup: Setup,
+        record: Record,
+        kin: Kin,
+        among: &TaskTracker,
+    ) -> Result<(Self, JoinHandle<()>), SessionError> {
+        Ok(Self::start(record.id.clone(), Self::made(setup, record, kin).await?, Some(among)))
+    }
+
+    async fn made(setup: Setup, record: Record, kin: Kin) -> Result<Driver, SessionError> {
         let lease = setup.journal.claim(&record.id)?;
         let event = Event::SessionCreated { session_id: record.id.clone(), info: Box::new(record.clone()) };
         setup.journal.record(event).await?;
-        Ok(Self::start(record.id.clone(), Driver::open(setup, record, lease).await?))
+        Driver::open(setup, record, lease, kin).await
     }
 
-    /// Opens a stored session and closes what a crash left open in it.
+    /// Opens a stored session and closes what a crash left open in it and in its tasks.
     ///
     /// # Errors
     ///
     /// When there is none of that name, another process is at work on it, its folder is gone, or the store fails.
     pub async fn open(setup: Setup, id: &SessionId) -> Result<Self, SessionError> {
+        Ok(Self::start(id.clone(), Self::opened(setup, id, None).await?, None).0)
+    }
+
+    /// The same for a session below another, whose task counts among `among` while it is there.
+    pub(crate) async fn open_below(
+        setup: Setup,
+        id: &SessionId,
+        kin: Kin,
+        among: &TaskTracker,
+    ) -> Result<(Self, JoinHandle<()>), SessionError> {
+        Ok(Self::start(id.clone(), Self::opened(setup, id, Some(kin)).await?, Some(among)))
+    }
+
+    async fn opened(setup: Setup, id: &SessionId, kin: Option<Kin>) -> Result<Driver, SessionError> {
         let unknown = || SessionError::Unknown(id.clone());
         // No lock is made for what is not there.
         setup.journal.session(id).await?.ok_or_else(unknown)?;
@@ -54,7 +87,11 @@ impl Session {
         if !setup.place.directory.is_dir() {
             return Err(SessionError::Gone(setup.place.directory));
         }
-        Ok(Self::start(id.clone(), Driver::open(setup, record, lease).await?))
+        let kin = match kin {
+            Some(kin) => kin,
+            None => Kin::of(&setup, &record).await?,
+        };
+        Driver::open(setup, record, lease, kin).await
     }
 
     /// Copies a stored session into a new one and returns its id: the same words and results, with ids of their own,
@@ -82,12 +119,16 @@ impl Session {
         preview::preview(setup, prompt).await
     }
 
-    fn start(id: SessionId, driver: Driver) -> Self {
+    fn start(id: SessionId, driver: Driver, among: Option<&TaskTracker>) -> (Self, JoinHandle<()>) {
         let (inbox, wake) = mpsc::channel(MAX_INBOX);
         let span = tracing::info_span!("session", session.id = %id);
         // The task ends by itself when the last handle is dropped, which closes the inbox.
-        tokio::spawn(driver.run(wake).instrument(span));
-        Self { id, inbox }
+        let work = driver.run(wake).instrument(span);
+        let task = match among {
+            Some(among) => tokio::spawn(among.track_future(work)),
+            None => tokio::spawn(work),
+        };
+        (Self { id, inbox }, task)
     }
 
     /// Its id.
@@ -152,7 +193,7 @@ pub(crate) async fn new_record(setup: &Setup, new: NewSession) -> Result<Record,
     }
     let id = new_id(&setup.journal, &setup.clock).await?;
     let now = setup.clock.now_ms();
-    let cast = Casting::new(std::sync::Arc::new(setup.clone())).usual();
+    let cast = Casting::new(std::sync::Arc::new(setup.clone()), None).usual();
     Ok(Record {
         slug: slug(&id),
         project_id: setup.place.project_id.clone(),

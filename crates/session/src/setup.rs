@@ -56,6 +56,25 @@ pub struct Options {
     pub retries: Option<u32>,
     /// The user's home, which `~` means in a prompt.
     pub home: Option<PathBuf>,
+    /// The folder of plans that belong to no work tree.
+    pub plans: Option<PathBuf>,
+    /// What agents may hand to others.
+    pub tasks: Tasks,
+}
+
+/// What agents may hand to others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tasks {
+    /// How many tasks may stand one below the other: with 1 a task begins no further ones, with 0 there are none.
+    pub depth: u32,
+    /// Permissions that no task has.
+    pub closed: Vec<String>,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self { depth: 1, closed: Vec::new() }
+    }
 }
 
 /// How far a session may go by itself.
@@ -63,7 +82,7 @@ pub struct Options {
 pub struct TurnLimits {
     /// Most steps of one turn; the last one is for summing up. Zero counts as one. An agent may have a lower limit.
     pub steps: Option<u32>,
-    /// Most dollars that the whole session may cost. No step is begun once they are spent.
+    /// Most dollars that the whole session may cost, its tasks included. No step is begun once they are spent.
     pub cost: Option<f64>,
 }
 

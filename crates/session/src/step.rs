@@ -173,6 +173,7 @@ impl Turn<'_> {
             }
         };
         self.session.cost += cost;
+        self.kin.spent.add(cost);
         self.session.tokens += used;
         self.session.time.updated = self.setup.clock.now_ms();
         let info = Box::new(self.session.clone());

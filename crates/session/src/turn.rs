@@ -1,6 +1,7 @@
 //! One turn: model steps until the model stops asking for tools.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use haft_llm::Request;
 use haft_protocol::{
@@ -16,6 +17,7 @@ use crate::doom::Trail;
 use crate::error::TurnError;
 use crate::fold::Planned;
 use crate::intake::Taken;
+use crate::kin::Kin;
 use crate::recover::close_all;
 use crate::role::Role;
 use crate::setup::Setup;
@@ -58,6 +60,7 @@ pub(crate) struct Turn<'a> {
     pub session: &'a mut Session,
     pub history: &'a mut History,
     pub projection: &'a mut Projection,
+    pub kin: &'a Kin,
     /// Prompts that come while it runs.
     pub arrivals: &'a mut mpsc::Receiver<Taken>,
     /// The first prompt that it answers.
@@ -75,6 +78,8 @@ pub(crate) struct State {
     pub waiting: VecDeque<MessageId>,
     /// Whether one of them is for somebody else.
     pub for_another: bool,
+    /// Who is to answer the last prompt that came.
+    pub latest_cast: Option<Arc<Cast>>,
     /// Steps so far.
     pub steps: u32,
     /// Times that the vendor paused in the middle of an answer.
@@ -82,6 +87,14 @@ pub(crate) struct State {
     pub trail: Trail,
     /// Whether the model was told that it goes in circles, and nobody allowed it.
     pub warned: bool,
+}
+
+/// What a turn leaves to the next one.
+pub(crate) struct Left {
+    /// Prompts that came and are not answered.
+    pub waiting: VecDeque<MessageId>,
+    /// Who is to answer the last prompt that came.
+    pub cast: Option<Arc<Cast>>,
 }
 
 /// What follows a step.
@@ -100,10 +113,13 @@ impl Turn<'_> {
     ///
     /// Fails when the model cannot be reached, the store cannot be written or the money is spent. A failing *tool* is
     /// not an error here: the model reads it and goes on.
-    pub(crate) async fn run(mut self) -> (Result<Stop, TurnError>, VecDeque<MessageId>) {
+    pub(crate) async fn run(mut self) -> (Result<Stop, TurnError>, Left) {
         let result = self.steps().await;
         let closed = self.close(&result).await;
-        (result.and_then(|stop| closed.map(|()| stop)), self.state.waiting)
+        // Who was to go on after a step that ended otherwise is not.
+        self.role.calls.wish.take();
+        let left = Left { waiting: self.state.waiting, cast: self.state.latest_cast };
+        (result.and_then(|stop| closed.map(|()| stop)), left)
     }
 
     /// Runs one call that the person makes with their own hands, and keeps it as an answer without a model.
@@ -149,6 +165,9 @@ impl Turn<'_> {
     async fn steps(&mut self) -> Result<Stop, TurnError> {
         let most = self.most_steps();
         loop {
+            if let Some(end) = self.run_subtasks().await? {
+                return Ok(Stop::End(end));
+            }
             self.check_cost()?;
             self.state.steps = self.state.steps.saturating_add(1);
             let is_last = most.is_some_and(|most| self.state.steps >= most);
@@ -164,9 +183,11 @@ impl Turn<'_> {
                     return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));
                 }
                 Next::RunCalls(answer, calls) => {
-                    if let Some(end) = self.run_calls(&self.role.calls, *answer, calls).await? {
+                    let through = self.role.calls.naming(&self.named());
+                    if let Some(end) = self.run_calls(&through, *answer, calls).await? {
                         return Ok(Stop::End(end));
                     }
+                    self.hand_over().await?;
                 }
             }
             while let Ok(taken) = self.arrivals.try_recv() {
@@ -189,8 +210,9 @@ impl Turn<'_> {
     }
 
     fn check_cost(&self) -> Result<(), TurnError> {
+        let spent = self.kin.spent.dollars();
         match self.setup.options.limits.cost {
-            Some(limit) if self.session.cost >= limit => Err(TurnError::Cost { spent: self.session.cost, limit }),
+            Some(limit) if spent >= limit => Err(TurnError::Cost { spent, limit }),
             Some(_) | None => Ok(()),
         }
     }
@@ -209,6 +231,7 @@ impl Turn<'_> {
     pub(crate) async fn arrived(&mut self, taken: Taken) -> Result<(), TurnError> {
         let id = store_prompt(self.setup, self.session, self.history, &taken).await?;
         self.state.for_another |= !taken.cast.is_same(&self.role.cast);
+        self.state.latest_cast = Some(taken.cast);
         self.state.waiting.push_back(id);
         Ok(())
     }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use haft_permission::{Gate, Rules};
 use haft_protocol::{Clock, MessageId, SessionId};
 use haft_tool::{Belongings, Marks, Output, Registry, ToolError};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
 use crate::batch::patience;
 use crate::calls::{Calls, Report};
+use crate::kin::{Kin, Wish};
 use crate::todos::Todos;
 
 /// Tools behind their gate, with the memory of one session and nothing stored.
@@ -50,6 +50,9 @@ impl Workbench {
             clock,
             outputs,
             session,
+            crew: None,
+            errand: None,
+            wish: Wish::default(),
         };
         Self { calls, count: 0 }
     }
@@ -64,13 +67,13 @@ impl Workbench {
             Err(why) => return Answered { name: name.to_owned(), result: Err(ToolError::BadInput(why)) },
         };
         // Nobody watches the work in progress here.
-        let report = Report { slot: 0, to: mpsc::channel(1).0 };
+        let report = Report::nobody();
         let id = format!("call_{}", self.count);
         // Each call stands for itself: what a person says of one is not said of the next.
         let message: MessageId = self.calls.clock.mint();
         let result = tokio::select! {
             result = self.calls.call(&message, &id, &prepared, cancel.clone(), report) => result,
-            () = patience(cancel) => Err(ToolError::Cancelled),
+            () = patience(cancel, Kin::none().children) => Err(ToolError::Cancelled),
         };
         Answered { name: prepared.name, result }
     }

@@ -162,6 +162,19 @@ impl Journal {
         }
     }
 
+    /// The records of the sessions that the session `id` started as tasks, the newest first, at most `limit`. One that
+    /// cannot be read is logged and left out.
+    ///
+    /// # Errors
+    ///
+    /// When the file as a whole cannot be read; [`StoreError::Closed`].
+    pub async fn children(&self, id: &SessionId, limit: usize) -> Result<Vec<Session>, StoreError> {
+        match self.reader()? {
+            Reader::File(file) => file.children(id, limit).await,
+            Reader::Memory(memory) => Ok(memory.children(id, limit)),
+        }
+    }
+
     /// The messages of one session with everything told so far; empty when there is no such session.
     ///
     /// # Errors

@@ -39,6 +39,14 @@ impl Memory {
         found.into_iter().take(filter.limit).cloned().collect()
     }
 
+    pub(crate) fn children(&self, id: &SessionId, limit: usize) -> Vec<Session> {
+        let kept = self.lock();
+        let all = kept.values().map(|kept| &kept.info);
+        let mut found: Vec<&Session> = all.filter(|info| info.parent_id.as_ref() == Some(id)).collect();
+        found.sort_by_key(|info| (Reverse(info.time.created), Reverse(&info.id)));
+        found.into_iter().take(limit).cloned().collect()
+    }
+
     pub(crate) fn history(&self, id: &SessionId) -> History {
         self.lock().get(id).map(|kept| kept.history.clone()).unwrap_or_default()
     }

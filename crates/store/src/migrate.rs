@@ -14,8 +14,11 @@ use crate::sqlite::{make_folder, private};
 
 /// Every format there ever was, each as the step from the one before. Append only: a step that was released is never
 /// changed. Foreign keys are off while a step runs and are checked after it.
-pub(crate) const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_sessions.sql"), include_str!("migrations/0002_todos.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_sessions.sql"),
+    include_str!("migrations/0002_todos.sql"),
+    include_str!("migrations/0003_children.sql"),
+];
 
 /// Says "haft" in the file's header, so that another program's database is not taken for ours.
 const APPLICATION: i64 = 0x6861_6674;

@@ -47,6 +47,8 @@ const LIST_ALL: &str = "
 const LIST_DIRECTORY: &str = "
     SELECT id, data FROM session WHERE directory = ?3 AND (NOT ?1 OR parent_id IS NULL)
     ORDER BY time_updated DESC, time_created DESC, id LIMIT ?2";
+const LIST_CHILDREN: &str = "
+    SELECT id, data FROM session WHERE parent_id = ?1 ORDER BY time_created DESC, id DESC LIMIT ?2";
 const MESSAGES: &str = "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY seq";
 const PARTS: &str = "SELECT message_id, id, data FROM part WHERE session_id = ?1 ORDER BY message_id, seq";
 
@@ -222,12 +224,23 @@ impl Reader {
             None => query,
         };
         let rows = query.fetch_all(&self.pool).await.map_err(|error| StoreError::sql(&self.path, error))?;
-        let read = rows.into_iter().filter_map(|(id, data)| {
+        Ok(self.readable(rows).collect())
+    }
+
+    pub(crate) async fn children(&self, id: &SessionId, limit: usize) -> Result<Vec<Session>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let query = sqlx::query_as::<_, (String, String)>(LIST_CHILDREN).bind(id.to_string()).bind(limit);
+        let rows = query.fetch_all(&self.pool).await.map_err(|error| StoreError::sql(&self.path, error))?;
+        Ok(self.readable(rows).collect())
+    }
+
+    /// The sessions of `rows` without those that cannot be read.
+    fn readable(&self, rows: Vec<(String, String)>) -> impl Iterator<Item = Session> {
+        rows.into_iter().filter_map(|(id, data)| {
             parse(&self.path, "session", id, &data)
                 .inspect_err(|error| tracing::warn!(%error, "left out of a list"))
                 .ok()
-        });
-        Ok(read.collect())
+        })
     }
 
     pub(crate) async fn todos(&self, id: &SessionId) -> Result<Vec<Todo>, StoreError> {

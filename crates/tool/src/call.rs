@@ -9,7 +9,9 @@ use haft_permission::{Access, Denied, Grant};
 use haft_protocol::{Answers, MessageId, Object, Question, SessionId, Todo};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Belongings, Marks, ToolError};
+use serde_json::Value;
+
+use crate::{Belongings, Delegate, Marks, Output, PlanFile, Task, TaskResult, ToolError};
 
 /// The id that the model gave a call. Any text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -60,6 +62,19 @@ pub trait Host: Send + Sync {
     fn marks(&self) -> &Marks;
     /// What tools keep for the session. It ends with it.
     fn belongings(&self) -> &Belongings;
+    /// The agents that this one may hand tasks to, by name.
+    fn delegates(&self) -> Result<Vec<Delegate>, ToolError>;
+    /// Runs a task in a session of its own, below this one, and waits for what comes of it. The grant must be for that
+    /// agent. Stopping the call stops the task; so does dropping the future.
+    fn delegate<'a>(&'a self, grant: &'a Grant, task: Task) -> BoxFuture<'a, Result<TaskResult, ToolError>>;
+    /// Calls another tool as the model would have: kept as a call of its own, behind the same rules. What cannot be
+    /// called is an error for the model.
+    fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>>;
+    /// Where this session's plan stands, or would stand.
+    fn plan_file(&self) -> BoxFuture<'_, Result<PlanFile, ToolError>>;
+    /// Lets the agent called `agent` go on from here, as soon as the calls of this step have ended; `text` is what it
+    /// is told. Of several wishes in one step the last counts.
+    fn switch_agent(&self, agent: &str, text: String) -> Result<(), ToolError>;
 }
 
 impl Call {
@@ -135,5 +150,54 @@ impl Call {
     /// What tools keep for the session, such as work that goes on behind its calls. It ends with the session.
     pub fn belongings(&self) -> &Belongings {
         self.host.belongings()
+    }
+
+    /// The agents that this one may hand tasks to, by name.
+    ///
+    /// # Errors
+    ///
+    /// When no agent can take tasks here: there is no model, or this is a task already and may begin no further ones.
+    pub fn delegates(&self) -> Result<Vec<Delegate>, ToolError> {
+        self.host.delegates()
+    }
+
+    /// Runs a task in a session of its own, below this one, and waits for what comes of it. `grant` is one for
+    /// [`Effect::Delegate`](haft_permission::Effect) to that agent.
+    ///
+    /// Stopping the call stops the task, and so does dropping the future.
+    ///
+    /// # Errors
+    ///
+    /// When the grant is for something else, the task cannot be begun, or it failed; the text says what happened.
+    pub async fn delegate(&self, grant: &Grant, task: Task) -> Result<TaskResult, ToolError> {
+        self.host.delegate(grant, task).await
+    }
+
+    /// Calls another tool as the model would have: kept as a call of its own, behind the same rules.
+    ///
+    /// # Errors
+    ///
+    /// What the tool says, or [`ToolError::BadInput`] when there is none of that name.
+    pub async fn run_tool(&self, name: impl Into<String>, input: Value) -> Result<Output, ToolError> {
+        self.host.run_tool(name.into(), input).await
+    }
+
+    /// Where this session's plan stands, or would stand.
+    ///
+    /// # Errors
+    ///
+    /// When there is no session.
+    pub async fn plan_file(&self) -> Result<PlanFile, ToolError> {
+        self.host.plan_file().await
+    }
+
+    /// Lets the agent called `agent` go on from here, as soon as the calls of this step have ended. `text` is what it
+    /// is told.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such agent to answer, or this is a task, whose agent is the one that it was given to.
+    pub fn switch_agent(&self, agent: &str, text: impl Into<String>) -> Result<(), ToolError> {
+        self.host.switch_agent(agent, text.into())
     }
 }

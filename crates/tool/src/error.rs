@@ -3,7 +3,7 @@
 use haft_permission::Denied;
 
 /// Why a call failed. The text is for the model: it says what to do next.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum ToolError {
     /// The arguments do not fit.
     #[error("{0}")]

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures::future::BoxFuture;
 use haft_permission::{Access, Action, Answerer, Asker, Denied, Gate, Grant, Rule, Rules};
@@ -12,19 +12,24 @@ use haft_protocol::{Answers, Clock, Object, Question, SessionId, Todo};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Allowing, Belongings, Call, CallId, Host, Marks, ToolError};
+use serde_json::Value;
+
+use crate::{
+    Allowing, Belongings, Call, CallId, Delegate, Host, Marks, Output, PlanFile, Registry, Task, TaskResult, ToolError,
+};
 
 /// A host for calls that belong to no session. Nobody is there to answer: what the rules leave open is denied.
 #[derive(Clone)]
 pub struct FakeHost {
     /// Stops every call made for it.
     pub cancel: CancellationToken,
-    clock: Clock,
     inner: Arc<Inner>,
 }
 
 struct Inner {
     gate: Gate,
+    clock: Clock,
+    cancel: CancellationToken,
     asker: Asker,
     rules: Rules,
     outputs: PathBuf,
@@ -35,15 +40,30 @@ struct Inner {
     marks: Marks,
     belongings: Belongings,
     shown: watch::Sender<Vec<(String, Object)>>,
+    crew: Mutex<Crew>,
+    me: Weak<Inner>,
+}
+
+/// What tests say about other agents and tools, and what was asked of them.
+#[derive(Default)]
+struct Crew {
+    delegates: Vec<Delegate>,
+    results: Vec<Result<String, String>>,
+    tasks: Vec<Task>,
+    registry: Option<Registry>,
+    plan: Option<PlanFile>,
+    switched: Vec<(String, String)>,
 }
 
 impl FakeHost {
     /// A host under `rules`; long outputs go to the existing folder `outputs`.
     pub fn new(outputs: &Path, rules: Vec<Rule>) -> Self {
-        let clock = Clock::system();
+        let (clock, cancel) = (Clock::system(), CancellationToken::new());
         let session: SessionId = clock.mint();
-        let inner = Inner {
+        let inner = Arc::new_cyclic(|me| Inner {
             gate: Gate::new(clock.clone(), Answerer::Nobody, |_| {}),
+            clock: clock.clone(),
+            cancel: cancel.clone(),
             asker: Asker { session, call: None },
             rules: rules.into(),
             outputs: outputs.to_owned(),
@@ -54,8 +74,10 @@ impl FakeHost {
             marks: Marks::default(),
             belongings: Belongings::default(),
             shown: watch::Sender::new(Vec::new()),
-        };
-        Self { cancel: CancellationToken::new(), clock, inner: Arc::new(inner) }
+            crew: Mutex::default(),
+            me: me.clone(),
+        });
+        Self { cancel, inner }
     }
 
     /// A host where everything is allowed.
@@ -65,9 +87,39 @@ impl FakeHost {
 
     /// A call to run a tool for.
     pub fn call(&self) -> Call {
-        let id = CallId(format!("call_{}", self.inner.count.fetch_add(1, Ordering::Relaxed)));
-        let host = Arc::clone(&self.inner);
-        Call::new(self.inner.asker.session.clone(), self.clock.mint(), id, self.cancel.clone(), host)
+        Inner::call(&self.inner, self.cancel.clone())
+    }
+
+    /// Makes `names` the agents that take tasks, each with a description.
+    pub fn delegates(&self, names: &[&str]) {
+        let delegate =
+            |name: &&str| Delegate { name: (*name).to_owned(), description: Some(format!("what {name} is for")) };
+        self.inner.crew().delegates = names.iter().map(delegate).collect();
+    }
+
+    /// What comes of the next task: its text, or why it failed.
+    pub fn task_ends(&self, result: Result<&str, &str>) {
+        self.inner.crew().results.push(result.map(str::to_owned).map_err(str::to_owned));
+    }
+
+    /// The tasks so far.
+    pub fn tasks(&self) -> Vec<Task> {
+        self.inner.crew().tasks.clone()
+    }
+
+    /// The tools that tools may call. Their calls run for this host too.
+    pub fn tools(&self, registry: &Registry) {
+        self.inner.crew().registry = Some(registry.clone());
+    }
+
+    /// Where the plan stands.
+    pub fn plan(&self, plan: PlanFile) {
+        self.inner.crew().plan = Some(plan);
+    }
+
+    /// The agents that were to go on, and what they were told.
+    pub fn switched(&self) -> Vec<(String, String)> {
+        self.inner.crew().switched.clone()
     }
 
     /// Answers the next questions with `answers`. Without any they fail, as nobody is there.
@@ -90,6 +142,18 @@ impl FakeHost {
         let mut shown = self.inner.shown.subscribe();
         // The sender lives as long as `self`, so this only ends with what was waited for.
         let _ = shown.wait_for(|shown| shown.iter().any(|(title, metadata)| wanted(title, metadata))).await;
+    }
+}
+
+impl Inner {
+    fn call(inner: &Arc<Self>, cancel: CancellationToken) -> Call {
+        let id = CallId(format!("call_{}", inner.count.fetch_add(1, Ordering::Relaxed)));
+        let host = Arc::clone(inner);
+        Call::new(inner.asker.session.clone(), inner.clock.mint(), id, cancel, host)
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -136,5 +200,49 @@ impl Host for Inner {
 
     fn output_file(&self) -> PathBuf {
         self.outputs.join(format!("tool_{}", self.count.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn delegates(&self) -> Result<Vec<Delegate>, ToolError> {
+        let delegates = self.crew().delegates.clone();
+        if delegates.is_empty() {
+            Err(ToolError::Failed("no agent takes tasks here".to_owned()))
+        } else {
+            Ok(delegates)
+        }
+    }
+
+    fn delegate<'a>(&'a self, grant: &'a Grant, task: Task) -> BoxFuture<'a, Result<TaskResult, ToolError>> {
+        Box::pin(async move {
+            if !grant.covers_delegate(&task.agent) {
+                return Err(ToolError::Failed(format!("the grant is not for {}", task.agent)));
+            }
+            let mut crew = self.crew();
+            crew.tasks.push(task);
+            let result = if crew.results.is_empty() { Ok(String::new()) } else { crew.results.remove(0) };
+            let session: SessionId = self.clock.mint();
+            let metadata = Object::from_iter([("sessionId".to_owned(), Value::from(session.to_string()))]);
+            result.map(|text| TaskResult { session, text, metadata }).map_err(ToolError::Failed)
+        })
+    }
+
+    fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>> {
+        let (registry, host) = (self.crew().registry.clone(), self.me.upgrade());
+        Box::pin(async move {
+            let (Some(registry), Some(host)) = (registry, host) else {
+                return Err(ToolError::Failed("there are no other tools here".to_owned()));
+            };
+            let name = registry.find(&name).map_err(ToolError::BadInput)?.to_owned();
+            registry.run(&name, input, &Inner::call(&host, host.cancel.clone())).await
+        })
+    }
+
+    fn plan_file(&self) -> BoxFuture<'_, Result<PlanFile, ToolError>> {
+        let plan = self.crew().plan.clone();
+        Box::pin(async { plan.ok_or_else(|| ToolError::Failed("there is no session here".to_owned())) })
+    }
+
+    fn switch_agent(&self, agent: &str, text: String) -> Result<(), ToolError> {
+        self.crew().switched.push((agent.to_owned(), text));
+        Ok(())
     }
 }

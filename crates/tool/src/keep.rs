@@ -28,7 +28,12 @@ pub(crate) async fn cut_to_size(output: Output, limits: Limits, call: &Call) -> 
         // The call itself worked, and what is left of its output is better than none.
         Err(error) => (format!("The rest could not be kept ({error})"), None),
     };
-    let text = format!("{}\n\n{}\n\n{}", cut.kept, cut.marker(), hint(&cut, &file, path.is_some()));
+    let kept = match (&path, reader(call)) {
+        (None, _) => Rest::Lost,
+        (Some(_), false) => Rest::File,
+        (Some(_), true) => Rest::FileAndReader,
+    };
+    let text = format!("{}\n\n{}\n\n{}", cut.kept, cut.marker(), hint(&cut, &file, kept));
     let output = Output { text, ..output }.meta("truncated", true);
     match path {
         Some(path) => output.meta("outputPath", path),
@@ -36,8 +41,25 @@ pub(crate) async fn cut_to_size(output: Output, limits: Limits, call: &Call) -> 
     }
 }
 
+/// Who looks through long texts for others, so that these need not take them in.
+const READER: &str = "explore";
+
+/// Whether the one whose call this is may hand the rest to the reader.
+fn reader(call: &Call) -> bool {
+    call.delegates().is_ok_and(|delegates| delegates.iter().any(|delegate| delegate.name == READER))
+}
+
+/// What became of the part of an output that is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Lost,
+    File,
+    /// And somebody else can be asked to look through it.
+    FileAndReader,
+}
+
 /// What is shown, where the rest is, and how to get at it.
-fn hint(cut: &Cut<'_>, file: &str, kept: bool) -> String {
+fn hint(cut: &Cut<'_>, file: &str, rest: Rest) -> String {
     let shown = if cut.inside_line {
         format!("Showing the first {} of {} bytes, a piece of one very long line", cut.kept.len(), cut.total_bytes)
     } else {
@@ -45,10 +67,14 @@ fn hint(cut: &Cut<'_>, file: &str, kept: bool) -> String {
         let total = cut.total_lines - usize::from(cut.ends_with_feed);
         format!("Showing lines {}-{} of {total}", cut.first, cut.lines)
     };
-    let next = match (kept, cut.inside_line) {
-        (false, _) => "ask for less at once".to_owned(),
-        (true, true) => "grep it for what you need".to_owned(),
-        (true, false) => format!("read it with offset {}, or grep it for what you need", cut.lines + 1),
+    let own = match cut.inside_line {
+        true => "grep it for what you need".to_owned(),
+        false => format!("read it with offset {}, or grep it for what you need", cut.lines + 1),
+    };
+    let next = match rest {
+        Rest::Lost => "ask for less at once".to_owned(),
+        Rest::File => own,
+        Rest::FileAndReader => format!("{own}. To look through much of it, give its path to {READER} with `task`"),
     };
     format!("{shown}. {file}: {next}.")
 }

@@ -41,6 +41,7 @@ mod keep;
 mod marks;
 mod output;
 mod registry;
+mod task;
 mod tool;
 pub mod truncate;
 
@@ -51,4 +52,5 @@ pub use keep::{Kept, MAX_KEPT};
 pub use marks::{Marks, Stamp};
 pub use output::{Attachment, Output};
 pub use registry::{INVALID, Registry, Switches, parse_arguments};
+pub use task::{Delegate, PlanFile, Task, TaskResult};
 pub use tool::{AnyTool, Spec, Tool};

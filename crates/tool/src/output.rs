@@ -33,10 +33,38 @@ impl Output {
         Self { title: title.into(), text: text.into(), ..Self::default() }
     }
 
+    /// A title for people, and what another program gave back: a text as it is, nothing as no text, anything else as
+    /// JSON laid out to be read.
+    pub fn of_value(title: impl Into<String>, value: &Value) -> Self {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => format!("{value:#}"),
+        };
+        Self::new(title, text)
+    }
+
     /// The same with `value` as `key` in the metadata.
     #[must_use]
     pub fn meta(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.to_owned(), value.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_becomes_json_that_can_be_read() {
+        let check = |value: Value, want: &str| assert_eq!(Output::of_value("t", &value).text, want);
+        check(json!("as it \"is\"\n"), "as it \"is\"\n");
+        check(json!({"b": 1, "a": [true, null]}), "{\n  \"b\": 1,\n  \"a\": [\n    true,\n    null\n  ]\n}");
+        check(json!(1.5), "1.5");
+        check(json!(null), "");
+        check(json!([]), "[]");
     }
 }

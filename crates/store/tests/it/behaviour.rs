@@ -359,3 +359,28 @@ async fn events_recorded_together_are_told_in_order_and_the_first_failure_is_hea
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_tasks_of_a_session_are_found_the_newest_first() {
+    on_both(async |journal| {
+        let task = |id: &str, parent: &str, made: u64| Session {
+            parent_id: Some(Id::parse(parent).unwrap()),
+            time: SessionTime { created: made, updated: 100 - made, archived: None },
+            ..session(id)
+        };
+        let made = [session("ses_root"), task("ses_b", "ses_root", 1), task("ses_a", "ses_root", 2)];
+        record(journal, made.iter().map(created)).await;
+        record(journal, [created(&task("ses_below", "ses_a", 3)), created(&session("ses_other"))]).await;
+        let check = async |parent: &str, limit: usize, want: &str| {
+            let found = journal.children(&Id::parse(parent).unwrap(), limit).await.unwrap();
+            let ids: Vec<&str> = found.iter().map(|info| info.id.as_str()).collect();
+            assert_eq!(ids.join(" "), want, "{parent}");
+        };
+        check("ses_root", 9, "ses_a ses_b").await;
+        check("ses_root", 1, "ses_a").await;
+        check("ses_a", 9, "ses_below").await;
+        check("ses_other", 9, "").await;
+        check("ses_nobody", 9, "").await;
+    })
+    .await;
+}

@@ -113,7 +113,7 @@ async fn a_database_of_a_newer_haft_is_refused_and_loses_nothing() {
     assert!(matches!(refused, StoreError::Newer { found: 999, .. }), "{refused:?}");
     assert!(refused.to_string().contains("upgrade haft"), "{refused}");
 
-    sql(&path, "PRAGMA user_version = 2").await;
+    sql(&path, "PRAGMA user_version = 3").await;
     assert_eq!(read(&Journal::open(&path).await.unwrap(), &part).await, "");
 }
 

@@ -1,0 +1,105 @@
+//! What a session shares with those above and below it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_protocol::Session as Record;
+use haft_store::StoreError;
+use tokio_util::task::TaskTracker;
+
+use crate::setup::Setup;
+
+/// Most sessions one below the other that are looked at.
+pub(crate) const MAX_DEPTH: u32 = 16;
+/// Most tasks of one session that are looked at.
+pub(crate) const MAX_CHILDREN: usize = 1000;
+
+/// A session's place among its kin. A handle, cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Kin {
+    /// How many sessions stand above this one.
+    pub depth: u32,
+    /// Which named set of options of the setup's model it begins with.
+    pub variant: Option<String>,
+    /// What all of them have cost.
+    pub spent: Spent,
+    /// The sessions right below this one that are at work.
+    pub children: TaskTracker,
+}
+
+impl Kin {
+    /// The kin of a session that no other one opens.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub(crate) async fn of(setup: &Setup, record: &Record) -> Result<Self, StoreError> {
+        let mut depth = 0;
+        let mut above = record.parent_id.clone();
+        while let Some(id) = above.filter(|_| depth < MAX_DEPTH) {
+            depth += 1;
+            above = setup.journal.session(&id).await?.and_then(|record| record.parent_id);
+        }
+        let mut spent = record.cost;
+        if setup.options.limits.cost.is_some() {
+            let mut ids = vec![(record.id.clone(), 0)];
+            while let Some((id, level)) = ids.pop() {
+                for child in setup.journal.children(&id, MAX_CHILDREN).await? {
+                    spent += child.cost;
+                    ids.extend((level < MAX_DEPTH).then(|| (child.id, level + 1)));
+                }
+            }
+        }
+        Ok(Self { depth, variant: None, spent: Spent::new(spent), children: closed_tracker() })
+    }
+
+    /// The kin of a session that nobody has made.
+    pub(crate) fn none() -> Self {
+        Self { depth: 0, variant: None, spent: Spent::new(0.0), children: closed_tracker() }
+    }
+
+    /// The kin of a session right below this one, which begins with the options `variant` of its model.
+    pub(crate) fn below(&self, variant: Option<String>) -> Self {
+        Self { depth: self.depth + 1, variant, spent: self.spent.clone(), children: closed_tracker() }
+    }
+}
+
+/// Waiting for a tracker ends only when it is closed; what is tracked later counts all the same.
+fn closed_tracker() -> TaskTracker {
+    let tracker = TaskTracker::new();
+    tracker.close();
+    tracker
+}
+
+/// Dollars that sessions have cost together.
+#[derive(Clone)]
+pub(crate) struct Spent(Arc<Mutex<f64>>);
+
+impl Spent {
+    fn new(dollars: f64) -> Self {
+        Self(Arc::new(Mutex::new(dollars)))
+    }
+
+    pub(crate) fn add(&self, dollars: f64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += dollars;
+    }
+
+    pub(crate) fn dollars(&self) -> f64 {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Another agent is to go on, and what it is told. A slot for one such wish; a handle, cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Wish(Arc<Mutex<Option<(String, String)>>>);
+
+impl Wish {
+    /// Puts a wish in the place of the one before.
+    pub(crate) fn put(&self, agent: String, text: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((agent, text));
+    }
+
+    /// Takes the wish out: the agent's name and the text.
+    pub(crate) fn take(&self) -> Option<(String, String)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}

@@ -1,0 +1,114 @@
+//! What a prompt asks of other agents: tasks that a command is, agents that the person named, and who is to go on.
+
+use std::sync::Arc;
+
+use haft_protocol::{Message, MessageId, Part, PartKind, Turned};
+use serde_json::json;
+
+use crate::calls::Calls;
+use crate::cast::Cast;
+use crate::crew::Errand;
+use crate::error::TurnError;
+use crate::fold::Planned;
+use crate::hands::TASK;
+use crate::intake::Taken;
+use crate::turn::{Turn, TurnEnd};
+
+/// What the agent that was asked is told when the task of a command has ended.
+const SUM_UP: &str = "The task above has ended. Tell the user what came of it, and go on with what they asked for.";
+
+impl Turn<'_> {
+    /// The messages since the first prompt that this turn answers.
+    fn since_first(&self) -> &[Turned] {
+        let messages = self.history.messages();
+        let from = messages.iter().rposition(|turned| *turned.info.id() == self.first).unwrap_or(messages.len());
+        &messages[from..]
+    }
+
+    /// The agents that the person named in the prompts that this turn answers.
+    pub(crate) fn named(&self) -> Vec<&str> {
+        let parts = self.since_first().iter().flat_map(|turned| &turned.parts);
+        let names = parts.filter_map(|part| if let PartKind::Agent { name } = &part.kind { Some(name) } else { None });
+        names.map(String::as_str).collect()
+    }
+
+    /// Runs the tasks that prompts are and that were not run yet. `Some` ends the turn.
+    pub(crate) async fn run_subtasks(&mut self) -> Result<Option<TurnEnd>, TurnError> {
+        while let Some((prompt, subtask)) = self.next_subtask() {
+            if self.cancel.is_cancelled() {
+                return Ok(Some(TurnEnd::Aborted));
+            }
+            let PartKind::Subtask { prompt: text, description, agent, command, model, variant } = subtask.kind else {
+                return Ok(None);
+            };
+            let mut answer = self.begin_answer();
+            answer.parent_id = prompt;
+            answer.agent.clone_from(&agent);
+            answer.mode.clone_from(&agent);
+            answer.finish = Some("tool-calls".to_owned());
+            self.record_all(vec![self.answered(&answer)]).await?;
+            let arguments = json!({
+                "description": description,
+                "prompt": text,
+                "subagent_type": agent,
+                "command": command,
+            });
+            let call = Planned {
+                part: self.setup.clock.mint(),
+                call: format!("{}_{TASK}", answer.id),
+                name: TASK.to_owned(),
+                arguments: arguments.to_string(),
+                metadata: None,
+            };
+            let model = model.map(|model| (format!("{}/{}", model.provider_id, model.model_id), variant));
+            // The person asked for exactly this, so it is there and may be done, whatever a model is offered.
+            let through = Calls {
+                registry: self.setup.registry.clone(),
+                errand: Some(Arc::new(Errand { model })),
+                ..self.role.calls.naming(&[&agent])
+            };
+            if let Some(end) = self.run_calls(&through, answer, vec![call]).await? {
+                return Ok(Some(end));
+            }
+            let cast = Arc::clone(&self.role.cast);
+            self.prompt = self.say(cast, SUM_UP).await?;
+        }
+        Ok(None)
+    }
+
+    /// The next task that no answer was given to, and the prompt that it is.
+    fn next_subtask(&self) -> Option<(MessageId, Part)> {
+        let messages = self.since_first();
+        let answered = |prompt: &MessageId| {
+            messages.iter().any(|turned| match &turned.info {
+                Message::Assistant(answer) => answer.parent_id == *prompt,
+                Message::User(_) => false,
+            })
+        };
+        let open = messages.iter().filter(|turned| !answered(turned.info.id()));
+        open.flat_map(|turned| &turned.parts)
+            .find(|part| matches!(part.kind, PartKind::Subtask { .. }))
+            .map(|part| (part.message_id.clone(), part.clone()))
+    }
+
+    /// Lets the agent go on that a call wished for, if one did.
+    pub(crate) async fn hand_over(&mut self) -> Result<(), TurnError> {
+        let Some((name, text)) = self.role.calls.wish.take() else { return Ok(()) };
+        let Some(agent) = self.setup.agents.get(&name).cloned() else { return Ok(()) };
+        let Cast { model, variant, .. } = &*self.role.cast;
+        let cast = Arc::new(Cast { agent, model: model.clone(), variant: variant.clone() });
+        self.arrived(self.told(cast, &text)).await
+    }
+
+    /// Stores `text` as a prompt of the program's own.
+    async fn say(&mut self, cast: Arc<Cast>, text: &str) -> Result<MessageId, TurnError> {
+        let taken = self.told(cast, text);
+        crate::turn::store_prompt(self.setup, self.session, self.history, &taken).await
+    }
+
+    fn told(&self, cast: Arc<Cast>, text: &str) -> Taken {
+        let text = text.to_owned();
+        let part = PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None };
+        Taken { id: self.setup.clock.mint(), cast, title: String::new(), parts: vec![part] }
+    }
+}
