@@ -7,12 +7,16 @@ use haft_permission::matches;
 use serde_json::Value;
 use tracing::Instrument;
 
+use crate::decode::bare;
 use crate::tool::Erased;
 use crate::truncate::Limits;
 use crate::{AnyTool, Call, Output, Spec, Tool, ToolError, keep};
 
 /// The name under which a call is kept that could not be matched to a tool or whose arguments were no JSON.
 pub const INVALID: &str = "invalid";
+
+/// Most characters of a name that nobody knows which an answer repeats.
+const MAX_NAME: usize = 100;
 
 /// Which tools the user switched on and off, by name or by a pattern over names (`*` and `?`); the last that fits
 /// counts.
@@ -107,8 +111,9 @@ impl Registry {
         self.tools.keys().map(String::as_str)
     }
 
-    /// The tool that a model means by `asked`: the one of that name, else the one that is also called so, else the one
-    /// that differs in case alone.
+    /// The tool that a model means by `asked`: the one of that name, else the one that is also called so, else the only
+    /// one that differs from it in case, underscores and hyphens alone, or in the prefix that some models put before all
+    /// names (`functions.read`).
     ///
     /// # Errors
     ///
@@ -116,15 +121,21 @@ impl Registry {
     pub fn find(&self, asked: &str) -> Result<&str, String> {
         let exact = self.tools.get_key_value(asked);
         let also = || self.tools.iter().find(|(_, entry)| entry.tool.aliases().contains(&asked));
-        let loose = || {
-            let same = |name: &str| name.eq_ignore_ascii_case(asked);
-            self.tools.iter().find(|(name, entry)| same(name) || entry.tool.aliases().iter().any(|name| same(name)))
+        // Between two that it may mean nobody chooses.
+        let only = |same: &dyn Fn(&str) -> bool| {
+            let fits = |name: &str, tool: &dyn AnyTool| same(name) || tool.aliases().iter().any(|name| same(name));
+            let mut fitting = self.tools.iter().filter(|(name, entry)| fits(name, &*entry.tool));
+            fitting.next().filter(|_| fitting.next().is_none())
         };
-        match exact.or_else(also).or_else(loose) {
+        let cased = || only(&|name| name.eq_ignore_ascii_case(asked));
+        let wanted = bare(plain(asked));
+        let loose = || only(&|name| bare(name) == wanted);
+        match exact.or_else(also).or_else(cased).or_else(loose) {
             Some((name, _)) => Ok(name),
             None => {
                 let offered = self.tools.iter().filter(|(_, entry)| entry.offered);
                 let names: Vec<&str> = offered.map(|(name, _)| name.as_str()).collect();
+                let asked: String = asked.chars().take(MAX_NAME).collect();
                 Err(format!("there is no tool called {asked:?}. Call one of: {}", names.join(", ")))
             }
         }
@@ -155,6 +166,19 @@ impl Registry {
         let failed = result.as_ref().err().map(ToolError::kind);
         span.in_scope(|| tracing::info!(ms = started.elapsed().as_millis() as u64, failed, "tool ended"));
         result
+    }
+}
+
+/// `asked` without the prefix under which some models know all tools, and without the count behind it.
+fn plain(asked: &str) -> &str {
+    const NAMESPACES: [&str; 4] = ["functions", "default_api", "tools", "tool"];
+    let Some((namespace, name)) = asked.split_once(['.', ':', '/']) else { return asked };
+    if !NAMESPACES.contains(&namespace) {
+        return asked;
+    }
+    match name.split_once(':') {
+        Some((name, count)) if count.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
     }
 }
 
@@ -225,6 +249,23 @@ mod tests {
     }
 
     #[test]
+    fn between_two_that_a_name_may_mean_nobody_chooses() {
+        struct Named(&'static str);
+        impl AnyTool for Named {
+            fn spec(&self) -> Spec {
+                Spec { name: self.0.to_owned(), description: String::new(), parameters: Value::Null }
+            }
+            fn run<'a>(&'a self, _: Value, _: &'a Call) -> futures::future::BoxFuture<'a, Result<Output, ToolError>> {
+                Box::pin(async { Err(ToolError::Cancelled) })
+            }
+        }
+        let registry = Registry::default().with_any(Arc::new(Named("a_bc"))).with_any(Arc::new(Named("ab_c")));
+        assert_eq!(registry.find("ab_c"), Ok("ab_c"));
+        assert_eq!(registry.find("AB_C"), Ok("ab_c"));
+        assert!(registry.find("abc").is_err());
+    }
+
+    #[test]
     fn what_does_not_suit_a_model_is_served_all_the_same() {
         let all = registry();
         let registry = all.offered("reader", |_| true);
@@ -271,8 +312,23 @@ mod tests {
         for (asked, want) in [("read", "read"), ("view", "read"), ("READ", "read"), ("View", "read"), ("ls", "list")] {
             assert_eq!(registry.find(asked), Ok(want), "{asked}");
         }
+        for (asked, want) in [
+            ("functions.read", "read"),
+            ("functions.read:0", "read"),
+            ("default_api:write", "write"),
+            ("tools/Read", "read"),
+            ("wri-te", "write"),
+            ("WRITE_", "write"),
+        ] {
+            assert_eq!(registry.find(asked), Ok(want), "{asked}");
+        }
+        // Another server's tool is not ours of that name.
+        for asked in ["other.read", "functions.", "functions.reads", "read:0", "", "_", "functions.functions.read"] {
+            assert!(registry.find(asked).is_err(), "{asked}");
+        }
         let error = registry.find("reads").unwrap_err();
         assert_eq!(error, "there is no tool called \"reads\". Call one of: read, write");
+        assert!(registry.find(&"x".repeat(10_000)).unwrap_err().len() < 200);
         // What is gone is gone under each of its names.
         let off = Switches(vec![("read".to_owned(), false)]);
         assert!(registry.switched(&off).find("view").is_err());

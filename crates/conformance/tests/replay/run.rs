@@ -1,0 +1,234 @@
+//! Makes the call of a record in a session of ours: a scripted model calls, a person answers as they did then.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use futures::stream::BoxStream;
+use haft_llm::{Answer, Chunk, LlmError, Provider, Request, Script, Step};
+use haft_permission::{Answerer, Gate, Rule};
+use haft_project::{Files, Place, Processes};
+use haft_protocol::{Clock, Event, History, ModelRef, Object, Part, PartKind, ToolState};
+use haft_session::{
+    Agents, BUILTIN_AGENTS, Draft, Folders, Limits, Mode, Model, NewSession, Options, Prompt, Questions, Session, Setup,
+};
+use haft_store::Journal;
+use haft_tool::{Registry, Switches};
+use haft_toolbox::{World, builtin};
+use serde_json::Value;
+
+use crate::fixture::{Fixture, Ground, rules};
+use crate::record::{Asked, Attached, Record, Seen};
+
+/// The names under which rules are told in words.
+const PERMISSIONS: &[&str] = &[
+    "bash", "edit", "external_directory", "glob", "grep", "math", "my_server_*", "read", "skill", "task", "todowrite",
+    "webfetch",
+];
+
+/// What every call is made with.
+pub(crate) struct Theatre {
+    fixture: Fixture,
+    ground: Ground,
+    /// Where the pages are served.
+    port: u16,
+}
+
+/// What the person was asked, as it comes.
+#[derive(Default)]
+struct Person {
+    asks: Mutex<Vec<Asked>>,
+}
+
+/// A model that counts what it is asked.
+struct Counting {
+    inner: Script,
+    count: Arc<Mutex<usize>>,
+}
+
+impl Provider for Counting {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.inner.stream(request)
+    }
+}
+
+impl Theatre {
+    /// A theatre for calls on `fixture`, where the pages are served on `port`.
+    pub(crate) fn new(fixture: Fixture, port: u16) -> Result<Self> {
+        Ok(Self { ground: fixture.copy()?, fixture, port })
+    }
+
+    /// Makes the call of `record` on the fixture as it was at first.
+    pub(crate) async fn play(&self, record: &Record) -> Result<Seen> {
+        let ground = &self.ground;
+        self.fixture.restore(ground)?;
+        let arguments = match &record.args {
+            Value::String(text) => ground.place(text, self.port),
+            args => ground.place(&args.to_string(), self.port),
+        };
+        let call = Step::Call { tool: record.tool.clone(), arguments, id: None };
+        let done = || Answer::new([Step::text("done")]);
+        let count = Arc::new(Mutex::new(0));
+        let answers = vec![Answer::new([call]), done(), done(), done()];
+        let model = Counting { inner: Script::new("the replay", answers), count: Arc::clone(&count) };
+        let journal = Journal::memory();
+        let setup = setup(record, ground, &journal, Arc::new(model))?;
+        let person = Arc::new(Person::default());
+        let (answering, gate, questions) = (Arc::clone(&person), setup.gate.clone(), setup.questions.clone());
+        let (reply, answers, mut events) = (record.reply(), record.answers(), journal.subscribe());
+        let listening = tokio::spawn(async move {
+            while let Ok(event) = events.recv().await {
+                match event {
+                    Event::PermissionAsked(ask) => {
+                        let asked = Asked { permission: ask.permission, patterns: ask.patterns, always: ask.always };
+                        answering.asks.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+                        // A stop may have settled it meanwhile.
+                        drop(gate.reply(&ask.id, reply.clone()));
+                    }
+                    Event::QuestionAsked(inquiry) => drop(match &answers {
+                        Some(answers) => questions.reply(&inquiry.id, answers.clone()),
+                        None => questions.reject(&inquiry.id),
+                    }),
+                    _ => {}
+                }
+            }
+        });
+        let session = Session::create(setup, NewSession::default()).await?;
+        session.prompt(Prompt::plain("go").agent(agent(record))).await?;
+        listening.abort();
+        let history = journal.history(session.id()).await?;
+        let mut seen = seen(&history)?;
+        seen.asks = std::mem::take(&mut *person.asks.lock().unwrap_or_else(PoisonError::into_inner));
+        seen.stopped = *count.lock().unwrap_or_else(PoisonError::into_inner) == 1;
+        for name in record.seen().files.into_keys() {
+            let bytes = std::fs::read(ground.project().join(&name)).ok();
+            seen.files.insert(name, bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        self.unplace(seen)
+    }
+
+    /// `seen` with the names of the records in it.
+    fn unplace(&self, seen: Seen) -> Result<Seen> {
+        let plain = |text: &str| self.ground.unplace(text, self.port);
+        let list = |list: &[String]| list.iter().map(|text| plain(text)).collect();
+        let asks = seen.asks.iter().map(|ask| Asked {
+            permission: ask.permission.clone(),
+            patterns: list(&ask.patterns),
+            always: list(&ask.always),
+        });
+        let metadata: Object = serde_json::from_str(&plain(&serde_json::to_string(&seen.metadata)?))?;
+        Ok(Seen { output: plain(&seen.output), title: plain(&seen.title), asks: asks.collect(), metadata, ..seen })
+    }
+}
+
+/// The agent that made the call.
+fn agent(record: &Record) -> &str {
+    let named = record.fixture.strip_prefix("agent ").unwrap_or("build");
+    named.split([' ', ',', ':']).next().unwrap_or("build")
+}
+
+/// What the vendor called the model: those of one family patch, the others edit.
+fn model_id(record: &Record) -> &'static str {
+    let patches = match record.tool.as_str() {
+        "apply_patch" => !record.fixture.contains("has edit"),
+        _ => record.fixture.contains("gpt-5"),
+    };
+    if patches { "gpt-5" } else { "m" }
+}
+
+fn setup(record: &Record, ground: &Ground, journal: &Journal, provider: Arc<dyn Provider>) -> Result<Setup> {
+    let place = Place::find(&ground.project())?;
+    let clock = Clock::system();
+    let (asks, inquiries) = (journal.clone(), journal.clone());
+    let gate = Gate::new(clock.clone(), Answerer::Person, move |event| asks.announce(event));
+    let questions = Questions::new(clock.clone(), true, move |event| inquiries.announce(event));
+    let files = Files::new(place.directory.clone(), place.worktree.clone());
+    let processes = Processes::new("/bin/bash".into(), Vec::new());
+    let outputs = ground.base.join("outputs");
+    let folders = Folders {
+        outputs: outputs.clone(),
+        temp: ground.base.join("temp"),
+        plans: ground.base.join("plans"),
+        skills: Vec::new(),
+        base: place.directory.clone(),
+    };
+    let drafts: Vec<Draft> = BUILTIN_AGENTS.iter().map(|(name, text)| draft(name, text)).collect::<Result<_>>()?;
+    Ok(Setup {
+        journal: journal.clone(),
+        clock,
+        gate,
+        questions,
+        registry: registry(record, &World { files, processes }),
+        agents: Agents::compose(&folders, &drafts, &[], &[], None).0,
+        rules: session_rules(record),
+        place,
+        outputs,
+        model: Model {
+            reference: ModelRef { provider_id: "mock".to_owned(), model_id: model_id(record).to_owned() },
+            api_id: model_id(record).to_owned(),
+            provider,
+            limits: Limits::default(),
+            cost: None,
+            extra: Object::new(),
+        },
+        options: Options::default(),
+    })
+}
+
+/// The tools, with those switched on that the record's flags switched on.
+fn registry(record: &Record, world: &World) -> Registry {
+    let flags = if record.project == "ext+flags" { vec![("plan_exit".to_owned(), true)] } else { Vec::new() };
+    builtin(world).switched(&Switches(flags))
+}
+
+/// The rules that were laid over those of the agent.
+fn session_rules(record: &Record) -> Vec<Rule> {
+    rules(&record.fixture, PERMISSIONS)
+}
+
+/// As `cli` makes one of a text.
+fn draft(name: &str, text: &str) -> Result<Draft> {
+    let read = haft_config::agent(name, text, name)?;
+    let mode = read.mode.map(|mode| match mode {
+        haft_config::Mode::Primary => Mode::Primary,
+        haft_config::Mode::Subagent => Mode::Subagent,
+        haft_config::Mode::All => Mode::All,
+    });
+    Ok(Draft { name: read.name, rules: read.rules, mode, description: read.description, prompt: read.prompt, ..Draft::default() })
+}
+
+/// What is stored of the call.
+fn seen(history: &History) -> Result<Seen> {
+    let parts = history.messages().iter().flat_map(|turned| &turned.parts);
+    let called = parts.into_iter().find_map(|part| match &part.kind {
+        PartKind::Tool { tool, state, .. } => Some((tool, state)),
+        _ => None,
+    });
+    let (tool, state) = called.context("no call is stored")?;
+    let seen = Seen { tool: tool.clone(), ..Seen::default() };
+    Ok(match state.clone() {
+        ToolState::Completed { output, title, metadata, attachments, .. } => {
+            let attachments = attachments.iter().filter_map(attached).collect();
+            Seen { output, title, metadata, attachments, ..seen }
+        }
+        ToolState::Error { error, metadata, .. } => {
+            Seen { failed: true, output: error, metadata: metadata.unwrap_or_default(), ..seen }
+        }
+        ToolState::Pending { .. } | ToolState::Running { .. } => anyhow::bail!("the call is stored as open"),
+    })
+}
+
+fn attached(part: &Part) -> Option<Attached> {
+    match &part.kind {
+        PartKind::File { mime, url, .. } => Some(Attached { mime: mime.clone(), url: url.clone() }),
+        _ => None,
+    }
+}
+
+/// The records of the file at `path`.
+pub(crate) fn read(path: &Path) -> Result<Vec<Record>> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(number, line)| serde_json::from_str(line).with_context(|| format!("line {number}"))).collect()
+}
