@@ -10,6 +10,7 @@ mod find;
 mod how;
 mod merge;
 mod nearest;
+mod noise;
 mod sheet;
 mod spelling;
 mod token;

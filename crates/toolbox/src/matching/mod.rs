@@ -5,7 +5,7 @@ mod loose;
 mod windows;
 
 pub(crate) use indent::Indents;
-#[expect(unused_imports, dead_code, reason = "the tools are moved to it one by one")]
+#[cfg_attr(not(test), expect(unused_imports, reason = "the patch tool compares lines with it"))]
 pub(crate) use loose::Looseness;
 pub(crate) use loose::{plain, plain_sign};
 pub(crate) use windows::windows;
