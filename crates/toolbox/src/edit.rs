@@ -8,6 +8,7 @@ mod escape;
 mod explain;
 mod find;
 mod how;
+mod invariants;
 mod merge;
 mod nearest;
 mod noise;
@@ -28,6 +29,8 @@ use serde::Deserialize;
 
 pub use self::engine::{Applied, MAX_EDITS, Reason, Refusal, Replacement, apply};
 pub use self::how::How;
+#[doc(hidden)]
+pub use self::invariants::hold;
 pub(crate) use self::transaction::change_file;
 
 pub(crate) struct Edit {
@@ -104,5 +107,7 @@ fn edits(input: Input) -> Result<Vec<Replacement>, ToolError> {
     }
 }
 
+#[cfg(test)]
+mod engine_tests;
 #[cfg(test)]
 mod tests;

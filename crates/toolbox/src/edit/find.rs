@@ -93,7 +93,10 @@ fn loose(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     }
     let blank = |line: &&str| line.trim().is_empty();
     let (skip, drop) = (wanted.iter().take_while(|line| blank(line)).count(), trailing(wanted));
-    if skip + drop > 0 && has_edges(&new_sheet, skip, drop) {
+    if !has_edges(&new_sheet, skip, drop) {
+        return None;
+    }
+    if skip + drop > 0 {
         let take = wanted.len() - skip - drop;
         let (old_inner, new_inner) = (inner(&old_sheet, skip, drop), inner(&new_sheet, skip, drop));
         if let Some((_, starts)) = index.find(wanted, skip, take) {
