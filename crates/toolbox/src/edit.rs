@@ -8,8 +8,10 @@ mod escape;
 mod explain;
 mod find;
 mod how;
+mod invariants;
 mod merge;
 mod nearest;
+mod noise;
 mod sheet;
 mod spelling;
 mod token;
@@ -27,6 +29,8 @@ use serde::Deserialize;
 
 pub use self::engine::{Applied, MAX_EDITS, Reason, Refusal, Replacement, apply};
 pub use self::how::How;
+#[doc(hidden)]
+pub use self::invariants::hold;
 pub(crate) use self::transaction::change_file;
 use crate::suits::patches;
 
@@ -108,5 +112,7 @@ fn edits(input: Input) -> Result<Vec<Replacement>, ToolError> {
     }
 }
 
+#[cfg(test)]
+mod engine_tests;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,8 @@ use super::windows::{Index, spaced};
 const MAX_STEPS: usize = 10_000_000;
 /// Most lines that may differ.
 const MAX_DIFFERENT: usize = 3;
+/// Shortest lines, in bytes, that may differ.
+const MIN_LINE: usize = 3;
 /// Longest lines, in bytes, that are compared word by word.
 const MAX_LINE: usize = 2_000;
 
@@ -50,12 +52,17 @@ pub(super) fn drifted(index: &Index<'_>, wanted: &[&str]) -> Vec<usize> {
     found.into_iter().filter(|(distance, _)| *distance <= least * 3 + 2).map(|(_, start)| start).collect()
 }
 
-/// How far two lines are from each other, in characters; `None` if they differ in more than one word.
+/// How far two lines are from each other, in characters; `None` if they differ in more than one sign or one word.
 fn distance(one: &str, other: &str) -> Option<usize> {
-    let (one, other) = (spaced(one), spaced(other));
-    if one.len().max(other.len()) > MAX_LINE {
+    let (one, other) = (one.trim(), other.trim());
+    if one.len().max(other.len()) > MAX_LINE || one.len().min(other.len()) < MIN_LINE {
         return None;
     }
+    let far = levenshtein(one, other);
+    if far <= 1 {
+        return Some(far);
+    }
+    let (one, other) = (spaced(one), spaced(other));
     let ((one_words, one_rest), (other_words, other_rest)) = (words(&one), words(&other));
     if one_words.len() != other_words.len() || one_words.len() < 2 {
         return None;
@@ -71,7 +78,7 @@ fn distance(one: &str, other: &str) -> Option<usize> {
     (renamed.len() + signs <= 1).then(|| levenshtein(&one, &other))
 }
 
-/// The words of a line, and what is between them with a letter for each word.
+/// The words of a line, and what is between them with a letter for each word. All quotes are the same there.
 fn words(line: &str) -> (Vec<&str>, String) {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (mut words, mut rest) = (Vec::new(), String::new());
@@ -82,7 +89,7 @@ fn words(line: &str) -> (Vec<&str>, String) {
             words.push(&line[..end]);
             rest.push('a');
         } else {
-            rest.push(c);
+            rest.push(if matches!(c, '\'' | '`') { '"' } else { c });
         }
         line = &line[end..];
     }
@@ -103,6 +110,11 @@ mod tests {
             ("ready: true", "ready: true,", Some(1)),
             ("// existing code", "return a;", None),
             ("word", "other", None),
+            ("twoo", "two", Some(1)),
+            ("c", "x", None),
+            ("var result  '';", "var result = '';", Some(1)),
+            ("youcan use it", "you can use it", Some(1)),
+            ("log('hello');", "log(\"hello\");", Some(2)),
         ] {
             assert_eq!(distance(one, other), want, "{one} / {other}");
         }

@@ -1,5 +1,7 @@
 //! Making edits in a text. Pure.
 
+use std::borrow::Cow;
+
 use super::document::{Change, Document};
 use super::find::{Found, find};
 use super::how::How;
@@ -8,6 +10,8 @@ use crate::text::lf;
 
 /// Most edits that are made at once.
 pub const MAX_EDITS: usize = 200;
+
+const MARK: char = '\u{feff}';
 
 /// How many places are named where there are too many.
 const MAX_NAMED: usize = 10;
@@ -100,7 +104,13 @@ pub fn apply(content: &str, edits: &[Replacement]) -> Result<Applied, Refusal> {
 }
 
 fn one(text: &str, edit: &Replacement) -> Result<(How, usize, Vec<Change>), Reason> {
-    let (old, new) = (lf(&edit.old), lf(&edit.new));
+    let (old, new): (Cow<'_, str>, Cow<'_, str>) = (lf(&edit.old), lf(&edit.new));
+    // A byte order mark is no part of the text.
+    let bare = old.strip_prefix(MARK).filter(|_| !text.starts_with(MARK));
+    let (old, new) = match bare {
+        Some(bare) => (bare.into(), new.strip_prefix(MARK).unwrap_or(&new).to_owned().into()),
+        None => (old, new),
+    };
     if old == new {
         return Err(Reason::Same);
     }

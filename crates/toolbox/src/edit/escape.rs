@@ -30,10 +30,6 @@ impl Unit {
         }
         units
     }
-
-    fn is(self, letter: char) -> bool {
-        self == Unit::Escape(letter)
-    }
 }
 
 /// The letters that stand for something behind a backslash.
@@ -72,7 +68,8 @@ struct Use {
 /// The changes that `new` for `old` comes to, one for each place where `old` is.
 pub(super) fn escaped(text: &str, old: &str, new: &str) -> Vec<Change> {
     let bare = old.trim();
-    if !bare.contains('\\') || is_little(&[bare]) {
+    // Where the new text has none, only the place is in question.
+    if !bare.contains('\\') || is_little(&[bare]) && new.contains('\\') {
         return Vec::new();
     }
     let units = Unit::all(bare);
@@ -83,7 +80,8 @@ pub(super) fn escaped(text: &str, old: &str, new: &str) -> Vec<Change> {
     let mut left = MAX_COMPARED;
     let mut changes: Vec<Change> = Vec::new();
     for (hit, _) in text.match_indices(&bare[anchor.clone()]) {
-        let Some(found) = Found::at(text, &units, &anchor, hit, &mut left) else { continue };
+        let mut at = |own| Found::at(text, &units, &anchor, hit, own, &mut left);
+        let Some(found) = at(true).or_else(|| at(false)) else { continue };
         let Some(change) = found.change(text, bare, &units, new) else { return Vec::new() };
         if changes.last().is_none_or(|last| last.range.end <= change.range.start) {
             changes.push(change);
@@ -113,7 +111,15 @@ struct Found {
 }
 
 impl Found {
-    fn at(text: &str, units: &[(usize, Unit)], anchor: &Range<usize>, hit: usize, left: &mut usize) -> Option<Self> {
+    /// Two backslashes may be two of the file's or one: `own` says what is tried.
+    fn at(
+        text: &str,
+        units: &[(usize, Unit)],
+        anchor: &Range<usize>,
+        hit: usize,
+        own: bool,
+        left: &mut usize,
+    ) -> Option<Self> {
         let from = units.partition_point(|(at, _)| *at < anchor.start);
         let mut used = Use::default();
         let mut at = vec![0; units.len() + 1];
@@ -121,13 +127,13 @@ impl Found {
         at[from] = pos;
         for (number, (_, unit)) in units.iter().enumerate().skip(from) {
             *left = left.checked_sub(1)?;
-            pos += used.fits(*unit, |piece| text[pos..].starts_with(piece))?;
+            pos += used.fits(*unit, own, |piece| text[pos..].starts_with(piece))?;
             at[number + 1] = pos;
         }
         let mut pos = hit;
         for (number, (_, unit)) in units.iter().enumerate().take(from).rev() {
             *left = left.checked_sub(1)?;
-            pos -= used.fits(*unit, |piece| text[..pos].ends_with(piece))?;
+            pos -= used.fits(*unit, own, |piece| text[..pos].ends_with(piece))?;
             at[number] = pos;
         }
         Some(Self { at, used })
@@ -175,20 +181,18 @@ impl Found {
 
 impl Use {
     /// The bytes of the file that `unit` stands for, if it is there.
-    fn fits(&mut self, unit: Unit, there: impl Fn(&str) -> bool) -> Option<usize> {
+    fn fits(&mut self, unit: Unit, own: bool, there: impl Fn(&str) -> bool) -> Option<usize> {
         let letter = match unit {
             Unit::Plain(c) => return there(c.encode_utf8(&mut [0; 4])).then(|| c.len_utf8()),
             Unit::Escape(letter) => letter,
         };
         let number = LETTERS.iter().position(|known| *known == letter)?;
-        let mut whole = [0; 4];
-        whole[0] = b'\\';
-        if there(std::str::from_utf8(&[b'\\', letter as u8]).ok()?) {
+        if (own || letter != '\\') && there(std::str::from_utf8(&[b'\\', letter as u8]).ok()?) {
             self.literal[number] = true;
             return Some(2);
         }
         let meant = meaning(letter)?;
-        let fits = there(meant.encode_utf8(&mut whole));
+        let fits = there(meant.encode_utf8(&mut [0; 4]));
         self.meant[number] |= fits;
         fits.then(|| meant.len_utf8())
     }
@@ -232,6 +236,14 @@ mod tests {
     #[test]
     fn little_text_is_no_evidence() {
         check("a\nb", r"a\nb", r"A\nB", None);
+    }
+
+    #[test]
+    fn two_backslashes_may_be_one() {
+        check(r"C:\dir", r"C:\\dir", "D:", Some("D:"));
+        check(r"path = C:\dir", r"path = C:\dir
+", r"path = D:\dir
+", Some(r"path = D:\dir"));
     }
 
     #[test]

@@ -93,6 +93,9 @@ fn loose(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     }
     let blank = |line: &&str| line.trim().is_empty();
     let (skip, drop) = (wanted.iter().take_while(|line| blank(line)).count(), trailing(wanted));
+    if !has_edges(&new_sheet, skip, drop) {
+        return None;
+    }
     if skip + drop > 0 {
         let take = wanted.len() - skip - drop;
         let (old_inner, new_inner) = (inner(&old_sheet, skip, drop), inner(&new_sheet, skip, drop));
@@ -105,6 +108,13 @@ fn loose(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
         return merged(file, How::BlankLines, places, &old_sheet, &new_sheet);
     }
     within(file, old, new)
+}
+
+/// Whether the new text has the blank lines at its ends that the old one has, or nothing at all. Otherwise they are to go,
+/// and they are not there.
+fn has_edges(new: &Sheet<'_>, skip: usize, drop: usize) -> bool {
+    let full = new.lines.iter().position(|line| !line.trim().is_empty());
+    full.is_none_or(|first| first >= skip && trailing(&new.lines) >= drop)
 }
 
 /// How many blank lines there are at the end.
@@ -127,8 +137,7 @@ fn within(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     let tail = &old[old.trim_end().len()..];
     let new = new.strip_prefix(head).unwrap_or(new.trim_start());
     let new = new.strip_suffix(tail).unwrap_or(new.trim_end());
-    // The first line's own indentation shows how deep the model has the others.
-    let (bare, whole) = (old.trim(), old.trim().lines().next().unwrap_or_default());
+    let bare = old.trim();
     let (old_sheet, new_sheet) = (Sheet::of(bare), pair(bare, new).1);
     // A line that the model has whole, and the file has more of, may stay but not change: what becomes of the rest?
     let (first, last) =
@@ -136,7 +145,6 @@ fn within(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     let fits = |place: &Place| {
         (!place.cut_first || head.is_empty() || first) && (!place.cut_last || !tail.contains('\n') || last)
     };
-    let _ = whole;
     if !places.iter().all(fits) {
         return None;
     }

@@ -10,6 +10,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::document::Change;
 use super::how::Place;
 use super::sheet::Sheet;
+use super::noise::Noise;
 use super::spelling::respell;
 use crate::matching::Indents;
 
@@ -41,7 +42,10 @@ impl<'a> Merge<'a> {
             let row = row.clone().filter(|_| at > 0 || !place.cut_first)?;
             Some((at, *old, &text[row]))
         });
-        let here = Here { merge: self, text, place, indents: Indents::learn(pairs) };
+        let here = Here { merge: self, text, place, indents: Indents::learn(pairs.clone()), noise: Noise::learn(pairs) };
+        if !self.steps.iter().all(|step| here.is_whole(step)) {
+            return None;
+        }
         let mut changes = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             changes.extend(here.change(step)?);
@@ -84,9 +88,21 @@ struct Here<'a> {
     text: &'a str,
     place: &'a Place,
     indents: Indents<'a>,
+    noise: Noise<'a>,
 }
 
 impl Here<'_> {
+    /// Whether the old lines of a step and those beside it follow each other in the file as they do in the old text. Where
+    /// there are more blank lines, or fewer, it cannot be told what the edit means to do with them.
+    fn is_whole(&self, step: &Step) -> bool {
+        let rows = &self.place.rows;
+        let around = step.old.start.saturating_sub(1)..(step.old.end + 1).min(rows.len());
+        rows[around].windows(2).all(|pair| match (&pair[0], &pair[1]) {
+            (Some(one), Some(next)) => one.end + 1 == next.start,
+            _ => false,
+        })
+    }
+
     fn change(&self, step: &Step) -> Option<Option<Change>> {
         let rows = &self.place.rows;
         let last_row = rows.len() - 1;
@@ -145,6 +161,7 @@ impl Here<'_> {
             let near = if number < step.old.len() { beside } else { step.old.end.saturating_sub(1) };
             let cut = at == 0 && near == 0 && self.place.cut_first;
             let line = if cut { line.into() } else { self.indents.apply(near, line) };
+            let line = self.noise.clear(line);
             // Only lines that stand for each other can share their spelling.
             let twin = (number < step.old.len() && (same_number || number == 0)).then_some(beside);
             let twin =
