@@ -25,17 +25,8 @@ const IMAGES: [(&str, &str); 7] = [
     ("jpeg", "image/jpeg"),
 ];
 /// Texts that can stand for an output, the best first.
-const TEXTS: [&str; 9] = [
-    "text/plain",
-    "text/markdown",
-    "text/latex",
-    "application/json",
-    "text/html",
-    "text",
-    "json",
-    "latex",
-    "html",
-];
+const TEXTS: [&str; 9] =
+    ["text/plain", "text/markdown", "text/latex", "application/json", "text/html", "text", "json", "latex", "html"];
 
 /// Adds what `outputs` show to `text`.
 pub(super) fn render(outputs: Vec<&RawValue>, images: &mut Images, text: &mut String) {
@@ -110,8 +101,13 @@ fn one(output: &Output, images: &mut Images, text: &mut String) {
                 block(mime, &said, text);
             } else {
                 let mimes = data.keys().filter(|key| key.contains('/')).take(4);
-                let mimes: Vec<String> = mimes.map(|mime| mime.chars().filter(|c| !c.is_control()).take(60).collect()).collect();
-                let _ = writeln!(text, "[output: {}, not shown]", if mimes.is_empty() { "nothing".to_owned() } else { mimes.join(", ") });
+                let mimes: Vec<String> =
+                    mimes.map(|mime| mime.chars().filter(|c| !c.is_control()).take(60).collect()).collect();
+                let _ = writeln!(
+                    text,
+                    "[output: {}, not shown]",
+                    if mimes.is_empty() { "nothing".to_owned() } else { mimes.join(", ") }
+                );
             }
         }
     }
@@ -145,10 +141,9 @@ fn block(name: &str, said: &str, text: &mut String) {
     if said.is_empty() {
         return;
     }
-    let _ = writeln!(text, "[output: {name}]");
-    for line in said.lines() {
-        let _ = writeln!(text, "| {line}");
-    }
+    let lines: String = said.lines().flat_map(|line| ["| ", line, "\n"]).collect();
+    // Many short lines grow with what stands before them.
+    let _ = writeln!(text, "[output: {name}]\n{}", bounded(&lines).trim_end_matches('\n'));
 }
 
 /// The begin and the end of a text that is too long.

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -48,7 +49,9 @@ const FOUR: &str = r##"{
 
 #[test]
 fn cells_come_with_the_lines_they_stand_in() {
-    check(FOUR, &expect![[r#"
+    check(
+        FOUR,
+        &expect![[r#"
         [cell 1: markdown, lines 8-10 of the file]
         8: # Title
         9: 
@@ -76,7 +79,8 @@ fn cells_come_with_the_lines_they_stand_in() {
         32: b
 
         [cell 4: code, empty, at line 33 of the file]
-    "#]]);
+    "#]],
+    );
     let rendered = render(FOUR, 1, 100).unwrap();
     let images: Vec<_> = rendered.images.iter().map(|one| (one.name.as_str(), one.base64.as_str())).collect();
     assert_eq!(images, [("image-1.png", "QUJD"), ("image-2.png", "REVGRw==")]);
@@ -103,7 +107,9 @@ fn version_3_has_worksheets_and_other_names() {
             {"output_type": "display_data", "png": "QUJD"},
             {"output_type": "pyerr", "ename": "E", "evalue": "v", "traceback": []}]}
     ]}]}"#;
-    check(text, &expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         [cell 1: heading 2, line 2 of the file]
         2: Title
 
@@ -117,7 +123,8 @@ fn version_3_has_worksheets_and_other_names() {
         [output: image/png, attached as image-1.png]
         [output: error]
         | E: v
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -128,7 +135,9 @@ fn odd_cells_are_shown_as_far_as_they_go() {
         {"cell_type": "sql", "source": ["one part ", "of a line\n", 7, "two"]},
         {"cell_type": "code", "source": {"a": 1}, "outputs": [5, {}, {"data": {}}], "execution_count": "x"}
     ]}"#;
-    check(text, &expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         [cell 1: cannot be read, at line 2 of the file]
 
         [cell 2: of unknown type, empty, at line 3 of the file]
@@ -141,7 +150,8 @@ fn odd_cells_are_shown_as_far_as_they_go() {
         [output that cannot be read]
         [output: nothing, not shown]
         [output: nothing, not shown]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -172,14 +182,55 @@ fn cells_are_paged() {
     // One that is larger than all is cut, and says where the rest is.
     let text = format!("{{\"nbformat\": 4,\n\"cells\": [\n{}]}}", cell(1, 20_000));
     let page = render(&text, 1, 1).unwrap();
-    assert!(page.text.len() <= MAX_PAGE && page.text.ends_with(" more lines of this cell are in the JSON, from line 3 on]\n"));
+    assert!(
+        page.text.len() <= MAX_PAGE
+            && page.text.ends_with(" more lines of this cell are in the JSON, from line 3 on]\n")
+    );
+}
+
+#[test]
+fn the_largest_cell_fits() {
+    let attachment = |at: usize| format!("\"{at}{}\": {{\"image/png\": \"QUJD\"}}", "\u{1d400}".repeat(100));
+    let attachments: Vec<String> = (0..20).map(attachment).collect();
+    for output in ["\\n", "y", "y\\n", "\u{1d400}"] {
+        let output = format!("{{\"data\": {{\"text/plain\": \"y{}y\"}}}}", output.repeat(9000));
+        let text = format!(
+            "{{\"nbformat\": 4, \"cells\": [{{\"source\": \"{}\", \"attachments\": {{{}}}, \"outputs\": [{}]}}]}}",
+            format!("{}\\n", "\u{1d400}".repeat(999)).repeat(40),
+            attachments.join(","),
+            vec![output.as_str(); 30].join(",")
+        );
+        let page = render(&text, 1, 9).unwrap();
+        assert!((1..=MAX_PAGE).contains(&page.text.len()), "{}", page.text.len());
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_notebook_holds_it_is_bounded_and_does_no_harm(
+        changes in prop::collection::vec((0..FOUR.len(), 0..9usize, "[\\[\\]{}\",:a-z0-9\\\\ü]{0,6}"), 0..6),
+        (first, limit) in (0..9usize, 0..9usize),
+    ) {
+        let mut text = FOUR.to_owned();
+        for (at, size, new) in changes {
+            let from = text.floor_char_boundary(at.min(text.len()));
+            let to = text.ceil_char_boundary((from + size).min(text.len()));
+            text.replace_range(from..to, &new);
+        }
+        if let Ok(page) = render(&text, first, limit) {
+            prop_assert!(page.text.len() <= MAX_PAGE && page.images.len() <= MAX_IMAGES);
+            prop_assert!(page.first >= 1 && page.last <= page.total.max(page.first - 1));
+        }
+    }
 }
 
 #[test]
 fn outputs_and_images_are_bounded() {
     let outputs = |one: &str, count: usize| {
         let outputs = vec![one; count].join(",");
-        format!("{{\"nbformat\": 4, \"cells\": [{{\"cell_type\": \"code\", \"source\": \"x\", \"outputs\": [{outputs}]}}]}}")
+        format!(
+            "{{\"nbformat\": 4, \"cells\": [{{\"cell_type\": \"code\", \"source\": \"x\", \"outputs\": [{outputs}]}}]}}"
+        )
     };
     let text = outputs(&format!("{{\"data\": {{\"text/plain\": \"{}\"}}}}", "y".repeat(100_000)), 50);
     let page = render(&text, 1, 9).unwrap();
