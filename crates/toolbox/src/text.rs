@@ -13,6 +13,9 @@ pub(crate) const MAX_LINE: usize = 2000;
 /// What stands for the rest of a line.
 pub(crate) const LINE_CUT: &str = "... (line truncated to 2000 chars)";
 
+/// Files up to this size, in bytes, are taken apart where the caller runs: it takes a millisecond at most.
+const READ_AT_ONCE: usize = 64 * 1024;
+
 /// The text of a file apart from its mark and its encoding.
 ///
 /// What [`Text::read`] takes apart [`Text::bytes`] puts together again, byte for byte.
@@ -40,6 +43,21 @@ impl Text {
         }
         let (encoding, text) = encoding::lossless(bytes)?;
         Some(Self { mark: false, encoding, text: text.into_owned() })
+    }
+
+    /// [`Text::read`] without holding up whoever else runs on this thread: older encodings take a while to be told.
+    /// Gives the bytes back too.
+    pub(crate) async fn read_beside(bytes: Vec<u8>) -> (Vec<u8>, Option<Self>) {
+        if bytes.len() <= READ_AT_ONCE {
+            let text = Self::read(&bytes);
+            return (bytes, text);
+        }
+        let read = tokio::task::spawn_blocking(move || {
+            let text = Self::read(&bytes);
+            (bytes, text)
+        });
+        // It is never aborted, so this is a panic in it, which goes on here.
+        read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
     /// `text` as a new file holds it, in UTF-8; its mark is taken off.
@@ -237,7 +255,7 @@ mod tests {
         }
 
         #[test]
-        fn high_bytes_in_texts_come_back_too(bytes in vec(prop_oneof![b'a'..b'z', 0x80..=0xffu8], 0..200)) {
+        fn high_bytes_in_texts_come_back_too(bytes in vec(prop_oneof![b'a'..=b'z', 0x80..=0xffu8], 0..200)) {
             if let Some(file) = Text::read(&bytes) {
                 prop_assert_eq!(file.bytes().unwrap(), bytes);
             }

@@ -10,7 +10,7 @@ use super::{Images, output};
 use crate::text::{cut_line, ends};
 
 /// Most bytes of the lines of one cell.
-const MAX_SOURCE: usize = 32 * 1024;
+const MAX_SOURCE: usize = 28 * 1024;
 /// Most attachments of a cell that are named.
 const MAX_ATTACHMENTS: usize = 8;
 
@@ -60,8 +60,9 @@ struct Cell<'a> {
 
 /// The cell `json`, which is part of the text that `places` knows.
 pub(super) fn render(number: usize, json: &str, places: &mut Places<'_>, images: &mut Images) -> String {
+    let begin = places.line(json);
     let Ok(cell) = serde_json::from_str::<Cell<'_>>(json) else {
-        return format!("[cell {number}: cannot be read, at line {} of the file]\n", places.line(json));
+        return format!("[cell {number}: cannot be read, at line {begin} of the file]\n");
     };
     let kind = match get::<String>(cell.cell_type).as_deref() {
         Some("code") => "code",
@@ -76,7 +77,7 @@ pub(super) fn render(number: usize, json: &str, places: &mut Places<'_>, images:
     let place = match (lines.first(), lines.last()) {
         (Some(first), Some(last)) if first.place == last.place => format!("line {} of the file", first.place),
         (Some(first), Some(last)) => format!("lines {}-{} of the file", first.place, last.place),
-        _ => format!("empty, at line {} of the file", places.line(json)),
+        (Some(_) | None, _) => format!("empty, at line {begin} of the file"),
     };
     let mut text = format!("[cell {number}: {kind}{level}{run}, {place}]\n");
     let end = text.len() + MAX_SOURCE;

@@ -141,10 +141,9 @@ fn block(name: &str, said: &str, text: &mut String) {
     if said.is_empty() {
         return;
     }
-    let _ = writeln!(text, "[output: {name}]");
-    for line in said.lines() {
-        let _ = writeln!(text, "| {line}");
-    }
+    let lines: String = said.lines().flat_map(|line| ["| ", line, "\n"]).collect();
+    // Many short lines grow with what stands before them.
+    let _ = writeln!(text, "[output: {name}]\n{}", bounded(&lines).trim_end_matches('\n'));
 }
 
 /// The begin and the end of a text that is too long.

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -185,6 +186,42 @@ fn cells_are_paged() {
         page.text.len() <= MAX_PAGE
             && page.text.ends_with(" more lines of this cell are in the JSON, from line 3 on]\n")
     );
+}
+
+#[test]
+fn the_largest_cell_fits() {
+    let attachment = |at: usize| format!("\"{at}{}\": {{\"image/png\": \"QUJD\"}}", "\u{1d400}".repeat(100));
+    let attachments: Vec<String> = (0..20).map(attachment).collect();
+    for output in ["\\n", "y", "y\\n", "\u{1d400}"] {
+        let output = format!("{{\"data\": {{\"text/plain\": \"y{}y\"}}}}", output.repeat(9000));
+        let text = format!(
+            "{{\"nbformat\": 4, \"cells\": [{{\"source\": \"{}\", \"attachments\": {{{}}}, \"outputs\": [{}]}}]}}",
+            format!("{}\\n", "\u{1d400}".repeat(999)).repeat(40),
+            attachments.join(","),
+            vec![output.as_str(); 30].join(",")
+        );
+        let page = render(&text, 1, 9).unwrap();
+        assert!((1..=MAX_PAGE).contains(&page.text.len()), "{}", page.text.len());
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_notebook_holds_it_is_bounded_and_does_no_harm(
+        changes in prop::collection::vec((0..FOUR.len(), 0..9usize, "[\\[\\]{}\",:a-z0-9\\\\ü]{0,6}"), 0..6),
+        (first, limit) in (0..9usize, 0..9usize),
+    ) {
+        let mut text = FOUR.to_owned();
+        for (at, size, new) in changes {
+            let from = text.floor_char_boundary(at.min(text.len()));
+            let to = text.ceil_char_boundary((from + size).min(text.len()));
+            text.replace_range(from..to, &new);
+        }
+        if let Ok(page) = render(&text, first, limit) {
+            prop_assert!(page.text.len() <= MAX_PAGE && page.images.len() <= MAX_IMAGES);
+            prop_assert!(page.first >= 1 && page.last <= page.total.max(page.first - 1));
+        }
+    }
 }
 
 #[test]

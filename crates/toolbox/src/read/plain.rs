@@ -51,7 +51,7 @@ pub(super) async fn page(
     let Some(raw) = &page.raw else { return Ok((page, sixteen.map_or(Encoded::Utf8, Encoded::Otherwise))) };
     let encoding = if reading.len() <= COUNTED {
         let bytes = files.read(grant, target, COUNTED).await.tell_model()?;
-        told(move || Text::read(&bytes).map(|text| text.encoding)).await
+        Text::read_beside(bytes).await.1.map(|text| text.encoding)
     } else {
         encoding::legacy(raw)
     };
@@ -59,12 +59,6 @@ pub(super) async fn page(
         Some(encoding) => (page.decoded(encoding), Encoded::Otherwise(encoding)),
         None => (page, Encoded::Unknown),
     })
-}
-
-/// Does what takes milliseconds beside the runtime.
-async fn told<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
-    // Nothing in it panics or is aborted; if it were, nothing would be known.
-    tokio::task::spawn_blocking(work).await.ok().flatten()
 }
 
 /// `page` for the model, of a file of `size` bytes, with a word about it.

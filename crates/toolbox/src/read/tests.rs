@@ -368,6 +368,13 @@ async fn instructions_are_a_projects_text_and_treated_as_such() {
     scene.put_deep("src/a", "text");
     let output = scene.run("read", json!({"filePath": "src/a"})).await.unwrap();
     assert!(output.text.len() < 34 * 1024 && output.text.contains("x\n(cut after 32768 bytes; read "));
+    // They are text in UTF-16 too.
+    let scene = Scene::new();
+    scene.put_deep("src/a", "text");
+    let sixteen: Vec<u8> = "\u{feff}größer".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(scene.path("src/AGENTS.md"), sixteen).unwrap();
+    let output = scene.run("read", json!({"filePath": "src/a"})).await.unwrap();
+    assert!(output.text.ends_with("AGENTS.md\ngrößer\n</system-reminder>"), "{}", output.text);
     // One that may not simply be read is not told, nor one that leads out of the project, nor a pipe.
     let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("read", "src/AGENTS.md", Action::Ask)]);
     scene.put_deep("src/AGENTS.md", "secret");
