@@ -10,6 +10,9 @@ mod diff;
 mod edit;
 mod glob;
 mod grep;
+mod job;
+mod job_kill;
+mod job_output;
 mod list;
 mod matching;
 mod question;
@@ -74,6 +77,8 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(edit::Edit::new(&world.files))
         .with(glob::Glob::new(&world.files))
         .with(grep::Grep::new(&world.files))
+        .with(job_kill::JobKill)
+        .with(job_output::JobOutput)
         .with(list::List::new(&world.files))
         .with(question::Question)
         .with(read::Read::new(&world.files, options))
@@ -90,8 +95,8 @@ mod tests {
     use super::*;
 
     /// What these tools may take of the 3,500 tokens, at 3.6 bytes each, that all tools and the prompt have together:
-    /// 8 of at most 13, the large ones among them, and the prompt takes about 500.
-    const BUDGET: usize = (3500 - 500) * 36 / 10 * 8 / 13;
+    /// 10 of at most 13, the large ones among them, and the prompt takes about 500.
+    const BUDGET: usize = (3500 - 500) * 36 / 10 * 10 / 13;
 
     #[test]
     fn definitions_are_short() {
@@ -114,7 +119,9 @@ mod tests {
             let properties = spec.parameters["properties"].as_object().unwrap();
             properties.keys().cloned().collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(names("bash"), "command timeout workdir description");
+        assert_eq!(names("bash"), "command timeout workdir description background pty");
+        assert_eq!(names("job_output"), "id wait until");
+        assert_eq!(names("job_kill"), "id");
         assert_eq!(names("edit"), "filePath oldString newString replaceAll");
         assert_eq!(names("glob"), "pattern path");
         assert_eq!(names("grep"), "pattern path include");
@@ -130,7 +137,7 @@ mod tests {
     fn those_that_few_need_are_not_offered_and_can_be_called() {
         let scene = scene::Scene::new();
         let offered: Vec<String> = scene.registry.specs().into_iter().map(|spec| spec.name).collect();
-        assert_eq!(offered.join(" "), "bash edit glob grep question read todowrite write");
+        assert_eq!(offered.join(" "), "bash edit glob grep job_kill job_output question read todowrite write");
         assert_eq!(scene.registry.find("todoread"), Ok("todoread"));
         assert_eq!(scene.registry.find("view"), Ok("read"));
     }
