@@ -107,7 +107,7 @@ async fn a_job_can_be_ended() {
     let scene = Scene::new();
     let id = begin(&scene, "trap 'echo bye; exit' TERM; echo begun; while :; do sleep 0.01; done").await;
     let output = scene.run("job_kill", json!({"id": id})).await.unwrap();
-    assert!(output.text.contains("job_1 was ended after ") && output.text.ends_with("\n\nbye\n"), "{}", output.text);
+    assert!(output.text.contains("job_1 was ended after ") && output.text.ends_with("bye\n"), "{}", output.text);
     assert_eq!((&output.metadata["status"], &output.metadata["exit"]), (&json!("killed"), &Value::Null));
     let again = scene.run("job_kill", json!({"id": id})).await.unwrap();
     assert!(again.text.ends_with("(no new output)"));
