@@ -63,7 +63,9 @@ pub fn rows() -> Result<Vec<Row>> {
         }
         let (ours, theirs) = (median(ours).unwrap_or_default(), median(theirs).unwrap_or_default());
         let what = format!("command, 50 MB of {name}: {ours:.0} ms, cat {theirs:.0} ms");
-        rows.push(Row::new(what, ours / theirs, 1.5, "×"));
+        // What is not plain costs more to make plain; that row only informs.
+        let limit = (name != "colours").then_some(1.5);
+        rows.push(Row::new(what, ours / theirs, limit, "×"));
     }
     Ok(rows)
 }

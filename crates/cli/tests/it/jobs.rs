@@ -7,10 +7,9 @@ use crate::support::{Machine, is_running, wait_for, wait_until};
 /// Begins a job and leaves something else running; each writes its number to a file.
 fn begins() -> String {
     let job = "trap '' TERM; echo $$ > job.pid; while :; do sleep 1000; done";
-    let left = "setsid sh -c 'echo $$ > left.pid; exec sleep 1000' > /dev/null 2>&1 & while ! [ -s left.pid ]; do :; done";
-    let call = |command: &str, background: bool| {
-        json!({"call": "bash", "args": {"command": command, "background": background}})
-    };
+    let left =
+        "setsid sh -c 'echo $$ > left.pid; exec sleep 1000' > /dev/null 2>&1 & while ! [ -s left.pid ]; do :; done";
+    let call = |command: &str, background: bool| json!({"call": "bash", "args": {"command": command, "background": background}});
     json!({"answer": [call(job, true), call(left, false)]}).to_string()
 }
 

@@ -274,7 +274,8 @@ mod tests {
         for text in ["z".repeat(120_000), "z".repeat(120_000) + "\n"] {
             let mut window = Window::default();
             window.push(text.as_bytes());
-            let report = report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None, &Left::Nothing);
+            let report =
+                report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None, &Left::Nothing);
             assert!(report.contains("Showing the last 51200 of "), "{}", &report[..100]);
             assert!(report.contains("could not be kept"));
             assert!(report.len() > 51_200);

@@ -144,7 +144,9 @@ async fn a_job_may_have_a_terminal() {
 #[tokio::test]
 async fn the_end_of_the_session_is_the_end_of_its_jobs() {
     let scene = Scene::new();
-    for command in ["echo $$; sleep 1000", "setsid sh -c 'trap : TERM; echo $$; while :; do sleep 1000; done' & sleep 1000"] {
+    for command in
+        ["echo $$; sleep 1000", "setsid sh -c 'trap : TERM; echo $$; while :; do sleep 1000; done' & sleep 1000"]
+    {
         begin(&scene, command).await;
     }
     let mut pids = Vec::new();
