@@ -82,8 +82,10 @@ fn matching(make: Make, size: usize, lines: usize) -> f64 {
 /// Whole calls of the tool on files of [`LARGE`] bytes.
 fn calls() -> Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
-    let world =
-        World { files: Files::new(folder.path().to_owned(), None), processes: Processes::new("/bin/sh".into(), Vec::new()) };
+    let world = World {
+        files: Files::new(folder.path().to_owned(), None),
+        processes: Processes::new("/bin/sh".into(), Vec::new()),
+    };
     let registry = builtin(&world);
     let host = FakeHost::allowing_all(folder.path());
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -107,7 +109,12 @@ fn calls() -> Result<Vec<Row>> {
             times.push(started.elapsed().as_secs_f64() * 1000.0);
             ensure!(done.is_ok() == fits, "{name}: {done:?}");
         }
-        rows.push(Row::new(format!("edit: a whole call, {name}, 10 MB"), median(times).unwrap_or_default(), CALL, "ms"));
+        rows.push(Row::new(
+            format!("edit: a whole call, {name}, 10 MB"),
+            median(times).unwrap_or_default(),
+            CALL,
+            "ms",
+        ));
     }
     drop(host);
     Ok(rows)
@@ -115,7 +122,9 @@ fn calls() -> Result<Vec<Row>> {
 
 /// So many lines of a program, the one at `from` first.
 fn program(from: usize, lines: usize) -> String {
-    (from..from + lines).map(|at| format!("    let value_{at} = compute({at}, \"name {at}\"); // step {at}\n")).collect()
+    (from..from + lines)
+        .map(|at| format!("    let value_{at} = compute({at}, \"name {at}\"); // step {at}\n"))
+        .collect()
 }
 
 fn sized(size: usize) -> (String, usize) {

@@ -241,9 +241,14 @@ mod tests {
     #[test]
     fn two_backslashes_may_be_one() {
         check(r"C:\dir", r"C:\\dir", "D:", Some("D:"));
-        check(r"path = C:\dir", r"path = C:\dir
-", r"path = D:\dir
-", Some(r"path = D:\dir"));
+        check(
+            r"path = C:\dir",
+            r"path = C:\dir
+",
+            r"path = D:\dir
+",
+            Some(r"path = D:\dir"),
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::document::Change;
 use super::how::Place;
-use super::sheet::Sheet;
 use super::noise::Noise;
+use super::sheet::Sheet;
 use super::spelling::respell;
 use crate::matching::Indents;
 
@@ -42,7 +42,8 @@ impl<'a> Merge<'a> {
             let row = row.clone().filter(|_| at > 0 || !place.cut_first)?;
             Some((at, *old, &text[row]))
         });
-        let here = Here { merge: self, text, place, indents: Indents::learn(pairs.clone()), noise: Noise::learn(pairs) };
+        let here =
+            Here { merge: self, text, place, indents: Indents::learn(pairs.clone()), noise: Noise::learn(pairs) };
         if !self.steps.iter().all(|step| here.is_whole(step)) {
             return None;
         }

@@ -158,7 +158,11 @@ async fn several_edits_are_one_change() {
     let diff = scene.asked("edit")[0].metadata["diff"].as_str().unwrap().to_owned();
     assert_eq!(output.metadata["diff"], diff);
     assert!(diff.ends_with("-one\n-two\n-three\n+1\n+2\n+thrEE\n"), "{diff}");
-    assert!(output.text.contains("in 4 places (lines: +3 -3). oldString was not exact (indentation)"), "{}", output.text);
+    assert!(
+        output.text.contains("in 4 places (lines: +3 -3). oldString was not exact (indentation)"),
+        "{}",
+        output.text
+    );
 }
 
 #[tokio::test]
