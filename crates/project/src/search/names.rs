@@ -1,5 +1,6 @@
 //! Patterns over the names of files. Pure.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ignore::Match;
@@ -19,6 +20,9 @@ pub(super) const MAX_PATTERN: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Names {
     globs: Override,
+    /// How the path of each of them must end in one of these ways: far cheaper to look at than the patterns. Empty
+    /// where nothing of the kind can be said.
+    tails: Vec<String>,
 }
 
 impl Names {
@@ -53,11 +57,16 @@ impl Names {
             }
         }
         let globs = builder.build().map_err(|error| bad(whole, &error))?;
-        Ok(Self { globs })
+        let tails: Option<Vec<String>> = patterns.iter().map(|pattern| tail(pattern)).collect();
+        Ok(Self { globs, tails: tails.unwrap_or_default() })
     }
 
     /// Whether the file at `path` is one of them.
     pub(super) fn take(&self, path: &Path) -> bool {
+        let bytes = path.as_os_str().as_bytes();
+        if !self.tails.is_empty() && !self.tails.iter().any(|tail| bytes.ends_with(tail.as_bytes())) {
+            return false;
+        }
         match self.globs.matched(path, false) {
             Match::Whitelist(_) => true,
             Match::Ignore(_) => false,
@@ -88,6 +97,15 @@ fn glob(folder: &Path, pattern: &str) -> Result<Option<String>, BadPattern> {
     let all = if bare.ends_with('/') { "**" } else { "" };
     let plain = if not.is_empty() && bare.starts_with('#') { "\\" } else { "" };
     Ok(Some(format!("{not}{plain}{bare}{all}")))
+}
+
+/// What the path of every file that `pattern` names ends with; `None` where that may be anything.
+fn tail(pattern: &str) -> Option<String> {
+    // The library leaves out blanks at the end.
+    let pattern = pattern.trim_end();
+    let tail = pattern.rsplit(['*', '?', '[', ']', '{', '}', '\\', '/', '!']).next()?;
+    let plain = !pattern.starts_with('!') && !tail.is_empty();
+    plain.then(|| tail.to_owned())
 }
 
 /// The patterns in a list. Commas in braces and brackets, and those behind a backslash, belong to a pattern.
@@ -143,10 +161,10 @@ fn place(pattern: &str) -> Option<usize> {
                     }
                     if c == '-'
                         && let (Some(low), Some((_, high))) = (before, chars.peek().copied())
+                        && high != ']'
+                        && low > high
                     {
-                        if high != ']' && low > high {
-                            return Some(at);
-                        }
+                        return Some(at);
                     }
                     (first, before) = (false, Some(c));
                 }
@@ -213,6 +231,21 @@ mod tests {
     fn all_others() {
         check("!*.md", &["a.rs", "x/b"], &["a.md", "x/a.md"]);
         check("!", &["a"], &[]);
+    }
+
+    #[test]
+    fn the_end_of_a_path_tells_most_that_are_not_meant() {
+        let row = |pattern: &str, want: Option<&str>| assert_eq!(tail(pattern).as_deref(), want, "{pattern:?}");
+        row("**/*_x.toml", Some("_x.toml"));
+        row("*.rs ", Some(".rs"));
+        row("src/main.rs", Some("main.rs"));
+        row("a\\.b", Some(".b"));
+        for pattern in ["", "*", "src/", "*.{a,b}", "a?", "[ab]", "!*.rs", "a/**"] {
+            row(pattern, None);
+        }
+        check("*.rs ", &["a.rs"], &["a.rs.txt"]);
+        check_list("*.rs,Makefile", &["a.rs", "x/Makefile"], &["xMakefile", "a"]);
+        check_list("*.rs,src/**", &["a.rs", "src/b"], &["c"]);
     }
 
     #[test]

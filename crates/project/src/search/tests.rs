@@ -230,6 +230,16 @@ async fn patterns_of_the_caller_are_left_out() {
 }
 
 #[tokio::test]
+async fn deep_folders_are_gone_through_like_others() {
+    let scene = scene();
+    let names: Vec<String> = (0..60).map(|depth| format!("{}f{depth}", "d/".repeat(depth))).collect();
+    scene.put(&names.iter().map(|name| (name.as_str(), "x\n")).collect::<Vec<_>>());
+    assert_eq!(scene.find("", "").await, names.join(" "));
+    let deep: Vec<String> = names.into_iter().filter(|name| name.ends_with('9')).collect();
+    assert_eq!(scene.find("d/d", "*9").await, deep.join(" "));
+}
+
+#[tokio::test]
 async fn links_are_not_followed() {
     let scene = scene();
     fs::write(scene.base.path().join("outside/secret"), "x\n").unwrap();

@@ -23,6 +23,9 @@ pub(super) const MAX_ENTRIES: usize = 1_000_000;
 const ALONE: usize = 1000;
 /// Most threads of one search; there are no more than cores.
 const MAX_THREADS: usize = 12;
+/// Folders that lie deeper are opened by their whole path. What lies in the others is reached from the open folder it is
+/// in, which costs less; no more than this many of them are held for each thread.
+const MAX_HELD: usize = 16;
 /// More files than this in one folder are shared out in parts of this size.
 const PART: usize = 256;
 
@@ -68,14 +71,14 @@ pub(super) struct Walked {
 enum Item {
     Folder {
         path: PathBuf,
+        /// The open folder it is in, where that is held.
+        above: Option<Arc<OwnedFd>>,
+        /// How many folders it is in, from the first one on.
+        depth: usize,
         ignored: Ignored,
     },
     /// Some of the files of a folder, none of which is ignored.
-    Files {
-        path: Arc<PathBuf>,
-        dir: Arc<OwnedFd>,
-        names: Vec<PathBuf>,
-    },
+    Files { path: Arc<PathBuf>, dir: Arc<OwnedFd>, names: Vec<PathBuf> },
 }
 
 #[derive(Default)]
@@ -98,7 +101,7 @@ impl Walk<'_> {
     /// Goes through the folder at the true path `root`.
     pub(super) fn run<V: Visit>(&self, root: &Path, visit: &V) -> Walked {
         let shared = Shared::default();
-        shared.add(vec![Item::Folder { path: root.to_owned(), ignored: self.ignored.clone() }]);
+        shared.add(vec![Item::Folder { path: root.to_owned(), above: None, depth: 0, ignored: self.ignored.clone() }]);
         let helpers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS) - 1;
         let work = |alone: &mut dyn FnMut()| {
             let mut thread =
@@ -146,17 +149,19 @@ struct Scratch {
 impl<V: Visit> Thread<'_, V> {
     fn item(&mut self, mut turn: Turn<'_>) {
         match turn.item.take() {
-            Some(Item::Folder { path, ignored }) => self.folder(path, &ignored),
+            Some(Item::Folder { path, above, depth, ignored }) => self.folder(path, above, depth, &ignored),
             Some(Item::Files { path, dir, names }) => self.files(&path, &dir, names.iter().map(PathBuf::as_path)),
             None => {}
         }
     }
 
-    fn folder(&mut self, path: PathBuf, ignored: &Ignored) {
+    fn folder(&mut self, path: PathBuf, above: Option<Arc<OwnedFd>>, depth: usize, ignored: &Ignored) {
         let mut scratch = std::mem::take(&mut self.scratch);
         let shared = self.shared;
-        match self.entries(&mut scratch.entries, &path) {
-            Ok(dir) => self.sort(path, dir, ignored, &mut scratch),
+        let read = self.entries(&mut scratch.entries, &path, above.as_deref());
+        drop(above);
+        match read {
+            Ok(dir) => self.sort(path, Arc::new(dir), depth, ignored, &mut scratch),
             // It went away meanwhile.
             Err(Errno::NOENT) => {}
             Err(_) => {
@@ -167,7 +172,7 @@ impl<V: Visit> Thread<'_, V> {
     }
 
     /// Puts the folders of a folder with the work to be done, and looks at its files.
-    fn sort(&mut self, path: PathBuf, dir: OwnedFd, ignored: &Ignored, scratch: &mut Scratch) {
+    fn sort(&mut self, path: PathBuf, dir: Arc<OwnedFd>, depth: usize, ignored: &Ignored, scratch: &mut Scratch) {
         let Scratch { entries, path: below } = scratch;
         let mut has = Has::default();
         entries.iter().for_each(|(name, _)| has.note(name.as_os_str().as_bytes()));
@@ -191,7 +196,13 @@ impl<V: Visit> Thread<'_, V> {
                 continue;
             }
             if folder {
-                folders.push(Item::Folder { path: below.to_owned(), ignored: ignored.clone() });
+                let above = (depth < MAX_HELD).then(|| Arc::clone(&dir));
+                folders.push(Item::Folder {
+                    path: below.to_owned(),
+                    above,
+                    depth: depth + 1,
+                    ignored: ignored.clone(),
+                });
             } else {
                 files.push(name);
             }
@@ -201,7 +212,7 @@ impl<V: Visit> Thread<'_, V> {
         if files.len() <= PART {
             return self.files_at(below, &path, &dir, files.into_iter());
         }
-        let (path, dir) = (Arc::new(path), Arc::new(dir));
+        let path = Arc::new(path);
         let parts = files.chunks(PART).map(|names| Item::Files {
             path: Arc::clone(&path),
             dir: Arc::clone(&dir),
@@ -227,8 +238,12 @@ impl<V: Visit> Thread<'_, V> {
     }
 
     /// Opens a folder and reads what is in it, as far as the most entries allow.
-    fn entries(&self, entries: &mut Entries, path: &Path) -> Result<OwnedFd, Errno> {
-        let dir = door::open(path, READ | OFlags::DIRECTORY)?;
+    fn entries(&self, entries: &mut Entries, path: &Path, above: Option<&OwnedFd>) -> Result<OwnedFd, Errno> {
+        let flags = READ | OFlags::DIRECTORY;
+        let dir = match (above, path.file_name()) {
+            (Some(above), Some(name)) => door::step(above, Path::new(name), flags)?,
+            (None, _) | (_, None) => door::open(path, flags)?,
+        };
         entries.read(&dir, || {
             if self.walk.stop.load(Ordering::Relaxed) {
                 return false;
