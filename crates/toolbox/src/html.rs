@@ -13,6 +13,8 @@ mod lines;
 mod markdown;
 mod parse;
 mod table;
+#[cfg(test)]
+mod tests;
 mod text;
 mod tree;
 
