@@ -19,6 +19,7 @@ mod read;
 mod seen;
 mod text;
 mod todo;
+mod webfetch;
 mod write;
 
 use std::time::Duration;
@@ -80,6 +81,7 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(read::Read::new(&world.files, options))
         .with(todo::TodoRead)
         .with(todo::TodoWrite)
+        .with(webfetch::WebFetch::new(haft_net::Web::default(), options.images))
         .with(write::Write::new(&world.files))
 }
 
@@ -91,8 +93,8 @@ mod tests {
     use super::*;
 
     /// What these tools may take of the 3,500 tokens, at 3.6 bytes each, that all tools and the prompt have together:
-    /// 8 of at most 13, the large ones among them, and the prompt takes about 500.
-    const BUDGET: usize = (3500 - 500) * 36 / 10 * 8 / 13;
+    /// 9 of at most 13, the large ones among them, and the prompt takes about 500.
+    const BUDGET: usize = (3500 - 500) * 36 / 10 * 9 / 13;
 
     #[test]
     fn definitions_are_short() {
@@ -124,6 +126,7 @@ mod tests {
         assert_eq!(names("todoread"), "");
         assert_eq!(names("todowrite"), "todos");
         assert_eq!(names("read"), "filePath offset limit");
+        assert_eq!(names("webfetch"), "url format timeout");
         assert_eq!(names("write"), "filePath content");
     }
 
@@ -131,7 +134,7 @@ mod tests {
     fn those_that_few_need_are_not_offered_and_can_be_called() {
         let scene = scene::Scene::new();
         let offered: Vec<String> = scene.registry.specs().into_iter().map(|spec| spec.name).collect();
-        assert_eq!(offered.join(" "), "bash edit glob grep question read todowrite write");
+        assert_eq!(offered.join(" "), "bash edit glob grep question read todowrite webfetch write");
         assert_eq!(scene.registry.find("todoread"), Ok("todoread"));
         assert_eq!(scene.registry.find("view"), Ok("read"));
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use haft_net::Url;
 
 use super::element::{Kind, is_hidden, language, named_language};
-use super::escape::{Place, address, code_span, is_invisible, label, longest_run, must_escape, title};
+use super::escape::{MAX_FENCE, Place, address, code_span, is_invisible, label, longest_run, must_escape, title};
 use super::inline::{Inline, Style};
 use super::lines::{Gap, Lines};
 use super::table::Table;
@@ -274,7 +274,7 @@ impl<'a> Writer<'a> {
         let Some(Block { text, language, .. }) = self.block.take() else { return };
         let text = text.trim_end_matches(['\n', ' ', '\t']).trim_start_matches('\n');
         if !text.is_empty() {
-            let fence = "`".repeat(longest_run(text, '`').max(2) + 1);
+            let fence = "`".repeat(longest_run(text, '`').clamp(2, MAX_FENCE - 1) + 1);
             let language = language.unwrap_or_default();
             // The block stands by itself: emphasis and links around it are not for it.
             self.lines.push_lines(&format!("{fence}{language}\n{text}\n{fence}"));
