@@ -196,9 +196,8 @@ impl Web {
     pub async fn get(&self, place: &Place, headers: &[(&'static str, &str)]) -> Result<Answer, WebError> {
         let host = host(&place.url);
         let client = self.client(place)?;
-        let request = headers.iter().fold(client.get(place.url.clone()), |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let request =
+            headers.iter().fold(client.get(place.url.clone()), |request, (name, value)| request.header(*name, *value));
         let response = request.send().await.map_err(|error| explain(&error, host.clone()))?;
         let answer = Answer { host, response };
         match answer.header(&CONTENT_ENCODING) {

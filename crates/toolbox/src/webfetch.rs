@@ -107,8 +107,9 @@ impl WebFetch {
                 let read = move || page(html, format, &base);
                 // A page that makes the reader panic cannot be read.
                 let text = tokio::task::spawn_blocking(read).await;
-                text.map(|text| Output::new("", text))
-                    .map_err(|_| ToolError::Failed(format!("{url} could not be read as HTML; fetch it with format html")))
+                text.map(|text| Output::new("", text)).map_err(|_| {
+                    ToolError::Failed(format!("{url} could not be read as HTML; fetch it with format html"))
+                })
             }
         }
     }
@@ -209,7 +210,9 @@ fn attached(text: &str, mime: &str, bytes: &[u8]) -> Output {
 
 fn unshowable(url: &Url, mime: &str) -> ToolError {
     let kind = if mime.is_empty() { "binary" } else { mime };
-    ToolError::Failed(format!("{url} is {kind}, which cannot be shown. Download it with curl in bash and look at it there"))
+    ToolError::Failed(format!(
+        "{url} is {kind}, which cannot be shown. Download it with curl in bash and look at it there"
+    ))
 }
 
 /// What an answer means that is no success.

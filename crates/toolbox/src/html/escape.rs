@@ -158,9 +158,15 @@ mod tests {
 
     #[test]
     fn what_reads_like_an_entity_is_one() {
-        for (rest, want) in
-            [("amp; x", true), ("#12;", true), ("#x1F;", true), (" b;", false), ("amp", false), (";", false), ("#;", false)]
-        {
+        for (rest, want) in [
+            ("amp; x", true),
+            ("#12;", true),
+            ("#x1F;", true),
+            (" b;", false),
+            ("amp", false),
+            (";", false),
+            ("#;", false),
+        ] {
             assert_eq!(is_entity(rest), want, "{rest}");
         }
     }

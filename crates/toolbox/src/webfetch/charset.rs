@@ -65,7 +65,11 @@ mod tests {
         check(b"\xe9", Some("\"no such\""), "é");
         check("é".as_bytes(), None, "é");
         check(b"<meta charset=iso-8859-2>\xe8", None, "<meta charset=iso-8859-2>č");
-        check(b"<META http-equiv=x content='text/html; charset=windows-1251'>\xff", None, "<META http-equiv=x content='text/html; charset=windows-1251'>я");
+        check(
+            b"<META http-equiv=x content='text/html; charset=windows-1251'>\xff",
+            None,
+            "<META http-equiv=x content='text/html; charset=windows-1251'>я",
+        );
         check(b"<?xml version='1.0' encoding='iso-8859-2'?>\xe8", None, "<?xml version='1.0' encoding='iso-8859-2'?>č");
         check(b"<meta charset=utf-16>\xe9", None, "<meta charset=utf-16>\u{fffd}");
         check(b"caf\xe9 \xe0 la carte, d\xe9j\xe0 vu, na\xefve", None, "café à la carte, déjà vu, naïve");

@@ -105,7 +105,9 @@ fn advice(error: &WebError) -> &'static str {
     match error {
         WebError::NotFound { .. } => "Check the spelling of the host; if it is right, there may be no network",
         WebError::NoConnection { .. } => "Check host and port, or try again later",
-        WebError::Tls { .. } => "webfetch does not go on without a secure connection; tell the user, or use another address",
+        WebError::Tls { .. } => {
+            "webfetch does not go on without a secure connection; tell the user, or use another address"
+        }
         WebError::Broken { .. } => "Try once more",
         WebError::TooLarge { .. } => "Fetch a smaller page, or download it with curl in bash and read it there",
         WebError::Packed { .. } => "Download it with curl --compressed in bash",
@@ -127,7 +129,8 @@ fn onward(url: &Url, answer: &Answer) -> Result<Option<Url>, ToolError> {
 
 /// The URL that `location` means on `url`, if webfetch goes there.
 fn next(url: &Url, location: &str) -> Result<Url, String> {
-    let mut next = url.join(location).map_err(|error| format!("{url} redirects to {location:?}, which is no URL ({error})"))?;
+    let mut next =
+        url.join(location).map_err(|error| format!("{url} redirects to {location:?}, which is no URL ({error})"))?;
     // What follows `#` goes along unless the redirect has its own.
     if next.fragment().is_none() {
         next.set_fragment(url.fragment());
@@ -168,9 +171,9 @@ fn is_upgrade(url: &Url, next: &Url) -> bool {
 ///
 /// [`ToolError::BadInput`] that says what is wrong.
 pub(super) fn parse(text: &str) -> Result<Url, ToolError> {
-    let starts = ["http://", "https://"].iter().any(|start| {
-        text.trim_start().get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
-    });
+    let starts = ["http://", "https://"]
+        .iter()
+        .any(|start| text.trim_start().get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start)));
     if !starts {
         return Err(ToolError::BadInput("URL must start with http:// or https://".to_owned()));
     }

@@ -57,9 +57,12 @@ fn guess(mime: &str, bytes: &[u8]) -> Kind {
     let marked = sample.starts_with(b"\xff\xfe") || sample.starts_with(b"\xfe\xff");
     if sample.starts_with(b"%PDF-") {
         Kind::Pdf
-    } else if sample.contains(&0) && !marked || start.chars().filter(|c| is_odd(*c)).count() * 10 > start.len() {
+    } else if marked {
+        Kind::Text
+    } else if sample.contains(&0) || start.chars().filter(|c| is_odd(*c)).count() * 10 > start.len() {
         Kind::Binary
-    } else if mime.is_empty() && ["<!doctype html", "<html", "<head", "<body"].iter().any(|tag| start.starts_with(tag)) {
+    } else if mime.is_empty() && ["<!doctype html", "<html", "<head", "<body"].iter().any(|tag| start.starts_with(tag))
+    {
         Kind::Page
     } else {
         Kind::Text

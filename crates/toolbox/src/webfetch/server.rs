@@ -38,11 +38,16 @@ impl Server {
             while let Ok((mut socket, _)) = listener.accept().await {
                 let mut request = Vec::new();
                 let mut block = [0; 2048];
-                while !request.ends_with(b"\r\n\r\n") {
+                // What begins so wants TLS, and will not say more until it is answered.
+                while !request.ends_with(b"\r\n\r\n") && !request.starts_with(&[0x16]) {
                     match socket.read(&mut block).await {
                         Ok(0) | Err(_) => break,
                         Ok(read) => request.extend_from_slice(&block[..read]),
                     }
+                }
+                if request.starts_with(&[0x16]) {
+                    let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+                    continue;
                 }
                 let request = String::from_utf8_lossy(&request).into_owned();
                 let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -75,7 +80,9 @@ impl Server {
 /// A whole answer with this status line, these headers and this body.
 pub(crate) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Act {
     let body = body.as_ref();
-    let mut bytes = format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n", body.len()).into_bytes();
+    let mut bytes =
+        format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n", body.len())
+            .into_bytes();
     bytes.extend_from_slice(body);
     Act::Say(bytes)
 }

@@ -32,7 +32,8 @@ impl Lookup for Names {
         asked.push(host.to_owned());
         let rows: Vec<_> = self.rows.iter().filter(|(name, _)| *name == host).collect();
         // A name with several rows leads elsewhere each time.
-        let found = rows.get(before).or(rows.last()).map(|(_, found)| found.iter().map(|ip| ip.parse().unwrap()).collect());
+        let found =
+            rows.get(before).or(rows.last()).map(|(_, found)| found.iter().map(|ip| ip.parse().unwrap()).collect());
         if let Some(then) = &self.then {
             then.cancel();
         }
@@ -80,7 +81,9 @@ impl Scene {
     }
 
     fn asked(&self) -> Vec<String> {
-        let access = |access: haft_permission::Access| format!("{} {} always {:?}", access.permission, access.patterns[0], access.always);
+        let access = |access: haft_permission::Access| {
+            format!("{} {} always {:?}", access.permission, access.patterns[0], access.always)
+        };
         self.host.asked().into_iter().map(access).collect()
     }
 }
@@ -115,7 +118,9 @@ fn pages(path: &str, port: u16) -> Act {
         "/long" => Act::Say([b"HTTP/1.1 200 OK\r\n\r\n".as_slice(), &vec![b'x'; MAX_BODY + 1]].concat()),
         "/most" => Act::Say([b"HTTP/1.1 200 OK\r\n\r\n".as_slice(), &vec![b'x'; MAX_BODY]].concat()),
         "/cut" => Act::Say(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf".to_vec()),
-        "/chunked" => Act::Say(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".to_vec()),
+        "/chunked" => {
+            Act::Say(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".to_vec())
+        }
         "/gzip" => answer("200 OK", "content-encoding: gzip\r\n", SMALL_GZIP),
         "/bomb" => answer("200 OK", "content-encoding: gzip\r\n", include_bytes!("zeros.gz")),
         "/brotli" => answer("200 OK", "content-encoding: br\r\n", "x"),
@@ -136,9 +141,8 @@ async fn a_page_comes_in_three_forms() {
     let url = server.url("/");
     let output = scene.fetch(&url).await;
     assert_eq!(output.title, format!("{url} (text/html; charset=utf-8)"));
-    let want = format!(
-        "T\n\n# Head\n\nHello **bold** and *em* [link]({url}l).\n\n- one\n- two\n\n```\ncode()\n```\n\n---"
-    );
+    let want =
+        format!("T\n\n# Head\n\nHello **bold** and *em* [link]({url}l).\n\n- one\n- two\n\n```\ncode()\n```\n\n---");
     assert_eq!(output.text, want);
     assert_eq!(Value::from(output.metadata), json!({"truncated": false}));
     let text = scene.run(json!({"url": url, "format": "text"})).await.unwrap().text;
@@ -222,7 +226,10 @@ async fn what_breaks_says_how() {
     let closed = { tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap() };
     scene.fails(json!({"url": format!("http://{closed}/")}), "no connection to 127.0.0.1").await;
     scene.fails(json!({"url": server.url("/").replace("http:", "https:")}), "no secure connection to 127.0.0.1").await;
-    assert_eq!(scene.fails(json!({"url": "ftp://x"}), "URL must start with http:// or https://").await.kind(), "bad_input");
+    assert_eq!(
+        scene.fails(json!({"url": "ftp://x"}), "URL must start with http:// or https://").await.kind(),
+        "bad_input"
+    );
 }
 
 #[tokio::test]
@@ -271,12 +278,21 @@ async fn redirects_are_shown_and_each_host_asked_for() {
 async fn what_is_not_the_internet_needs_leave_of_its_own() {
     let rules = [("webfetch", "*", Action::Allow), ("webfetch_private", "*", Action::Ask)];
     let names = || Names {
-        rows: vec![("inner.example", vec!["93.184.216.34", "10.0.0.7"]), ("mapped.example", vec!["::ffff:169.254.169.254"])],
+        rows: vec![
+            ("inner.example", vec!["93.184.216.34", "10.0.0.7"]),
+            ("mapped.example", vec!["::ffff:169.254.169.254"]),
+        ],
         ..Names::default()
     };
     let server = Server::new(pages).await;
     let decimal = format!("http://2130706433:{}/plain", server.port);
-    for url in [server.url("/plain"), decimal, "http://inner.example/".to_owned(), "http://mapped.example/".to_owned(), "http://[fd00:ec2::254]/".to_owned()] {
+    for url in [
+        server.url("/plain"),
+        decimal,
+        "http://inner.example/".to_owned(),
+        "http://mapped.example/".to_owned(),
+        "http://[fd00:ec2::254]/".to_owned(),
+    ] {
         let scene = Scene::new(&rules, names());
         assert_eq!(scene.fails(json!({"url": url}), "webfetch_private").await.kind(), "denied");
     }
@@ -285,7 +301,10 @@ async fn what_is_not_the_internet_needs_leave_of_its_own() {
     let scene = Scene::new(&[("webfetch*", "*", Action::Allow)], names());
     scene.fetch(&server.url("/plain")).await;
     let (url, origin) = (server.url("/plain"), server.url("/*"));
-    assert_eq!(scene.asked(), [format!("webfetch {url} always [\"*\"]"), format!("webfetch_private {url} always [{origin:?}]")]);
+    assert_eq!(
+        scene.asked(),
+        [format!("webfetch {url} always [\"*\"]"), format!("webfetch_private {url} always [{origin:?}]")]
+    );
     let shown = scene.host.asked().into_iter().map(|access| Value::from(access.metadata)).collect::<Vec<_>>();
     assert_eq!(shown[0], json!({"url": url, "format": "markdown"}));
     assert_eq!(shown[1], json!({"url": url, "address": "127.0.0.1", "reason": "an address of this machine"}));
@@ -310,9 +329,9 @@ async fn a_name_cannot_lead_elsewhere_after_the_look() {
     assert_eq!(scene.fetch(&url).await.text, "plain text\n");
     assert_eq!(*scene.names.asked.lock().unwrap(), ["turn.example"], "looked up once for the look and the step");
     // The next step looks again, and sees the new address before anything is sent there.
-    let scene = Scene::new(&[("webfetch", "*", Action::Allow), ("webfetch_private", "*", Action::Ask)], Names {
-        rows: vec![("turn.example", vec!["203.0.113.1"])],
-        ..Names::default()
-    });
+    let scene = Scene::new(
+        &[("webfetch", "*", Action::Allow), ("webfetch_private", "*", Action::Ask)],
+        Names { rows: vec![("turn.example", vec!["203.0.113.1"])], ..Names::default() },
+    );
     scene.fails(json!({"url": url}), "webfetch_private").await;
 }
