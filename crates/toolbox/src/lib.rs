@@ -8,12 +8,13 @@
 mod bash;
 mod batch;
 mod diff;
-mod edit;
+pub mod edit;
 mod glob;
 mod grep;
 mod list;
 mod matching;
 mod plan;
+mod multiedit;
 mod question;
 mod reach;
 mod read;
@@ -82,6 +83,7 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(list::List::new(&world.files))
         .with(plan::PlanEnter)
         .with(plan::PlanExit)
+        .with(multiedit::MultiEdit::new(&world.files))
         .with(question::Question)
         .with(read::Read::new(&world.files, options))
         .with(task::Task)
@@ -123,7 +125,7 @@ mod tests {
             properties.keys().cloned().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names("bash"), "command timeout workdir description");
-        assert_eq!(names("edit"), "filePath oldString newString replaceAll");
+        assert_eq!(names("edit"), "filePath oldString newString replaceAll edits");
         assert_eq!(names("glob"), "pattern path");
         assert_eq!(names("grep"), "pattern path include");
         assert_eq!(names("list"), "path ignore");

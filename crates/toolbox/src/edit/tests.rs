@@ -2,7 +2,8 @@
 
 use haft_permission::Action;
 
-use super::*;
+use super::transaction::MAX_FILE;
+use serde_json::json;
 use crate::scene::Scene;
 
 fn args(path: &str, old: &str, new: &str) -> serde_json::Value {

@@ -1,0 +1,69 @@
+//! Telling the model why nothing was changed, and what to do about it. Pure.
+
+use super::engine::{MAX_EDITS, Reason, Refusal};
+
+/// The whole text. `count` is the number of edits in the call.
+pub(super) fn explain(path: &str, refusal: &Refusal, count: usize) -> String {
+    let text = reason(path, &refusal.reason);
+    let Refusal { edit, .. } = refusal;
+    if count == 1 || refusal.reason == Reason::TooMany {
+        return text;
+    }
+    let before = if *edit == 0 { "" } else { ", after those before it," };
+    format!("edit {} of {count} cannot be made{before} so none was: {text}", edit + 1)
+}
+
+fn reason(path: &str, reason: &Reason) -> String {
+    match reason {
+        Reason::Same => "oldString and newString come to the same here, so there is nothing to change".to_owned(),
+        Reason::Empty => format!(
+            "{path} exists, so oldString cannot be empty; put there what is to be replaced, or replace the whole file \
+             with write"
+        ),
+        Reason::NotFound { advice } => format!("{path} does not contain oldString. {advice}"),
+        Reason::Several { count, lines, how } => {
+            let named: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let more = if *count > lines.len() { ", …" } else { "" };
+            let apart = how.overlooked().map(|what| format!(" (apart from {what})")).unwrap_or_default();
+            format!(
+                "{path} contains oldString{apart} in {count} places, on lines {}{more}. Take in lines around the one you \
+                 mean until only it fits, or set replaceAll to change them all.",
+                named.join(", ")
+            )
+        }
+        Reason::TooLarge { line } => format!(
+            "what oldString seems to mean, from line {line} of {path} on, is much longer than it; read that part of the \
+             file and copy all of the text that is to be replaced"
+        ),
+        Reason::TooMany => format!("a call takes up to {MAX_EDITS} edits; make the others in another"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::edit::How;
+
+    #[track_caller]
+    fn check(edit: usize, reason: Reason, count: usize, want: Expect) {
+        want.assert_eq(&explain("src/a", &Refusal { edit, reason }, count));
+    }
+
+    #[test]
+    fn one_of_several_is_named() {
+        check(0, Reason::Same, 1, expect![]);
+        check(0, Reason::Same, 2, expect![]);
+        check(2, Reason::NotFound { advice: "Advice.".to_owned() }, 3, expect![]);
+        check(MAX_EDITS, Reason::TooMany, MAX_EDITS + 1, expect![]);
+    }
+
+    #[test]
+    fn each_reason_says_what_to_do() {
+        check(0, Reason::Empty, 1, expect![]);
+        check(0, Reason::Several { count: 2, lines: vec![3, 7], how: How::Exact }, 1, expect![]);
+        check(0, Reason::Several { count: 11, lines: (1..=10).collect(), how: How::Indentation }, 1, expect![]);
+        check(0, Reason::TooLarge { line: 3 }, 1, expect![]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Changing one file: all edits or none, one question, one write.
+
+use haft_permission::{Access, Effect};
+use haft_project::{Files, FilesError, IfExists, Target};
+use haft_tool::{Call, Output, TellModel, ToolError};
+use serde_json::json;
+
+use super::engine::{Applied, Refusal, Replacement, apply};
+use super::explain::explain;
+use super::how::How;
+use crate::diff::Diff;
+use crate::reach::reach_file;
+use crate::seen::{saw, unchanged};
+use crate::text::{Text, count_lines, lf};
+
+/// Largest file, in bytes, that is edited.
+pub(super) const MAX_FILE: u64 = 16 * 1024 * 1024;
+
+/// Texts up to this size together, in bytes, are edited where the caller runs: it takes less than a millisecond or two.
+const EDITED_AT_ONCE: usize = 64 * 1024;
+
+/// A change that is worked out and not made yet.
+struct Change {
+    /// The old bytes; `None` makes the file.
+    old: Option<Vec<u8>>,
+    new: Vec<u8>,
+    diff: Diff,
+    places: usize,
+    /// What was overlooked to find the places, see [`How`].
+    how: Vec<How>,
+}
+
+/// Makes `edits` in the file at `path`.
+///
+/// # Errors
+///
+/// What the model is to do instead; then the file is as it was.
+pub(crate) async fn change_file(
+    files: &Files,
+    call: &Call,
+    path: &str,
+    edits: Vec<Replacement>,
+) -> Result<Output, ToolError> {
+    if edits.is_empty() {
+        return Err(ToolError::BadInput("edits is empty; put in what is to be changed".to_owned()));
+    }
+    if let Some(same) = edits.iter().position(|edit| edit.old == edit.new) {
+        let which = if edits.len() > 1 { format!("edit {} of {}: ", same + 1, edits.len()) } else { String::new() };
+        let text = format!("{which}oldString and newString are the same, so there is nothing to change");
+        return Err(ToolError::BadInput(text));
+    }
+    let target = reach_file(files, call, path).await?;
+    let _turn = files.lock(&target).await;
+    let change = if edits[0].old.is_empty() {
+        creation(files, call, &target, edits).await?
+    } else {
+        replacement(files, call, &target, edits).await?
+    };
+
+    let path = target.path().display().to_string();
+    let access = Access::new("edit", target.title())
+        .with(Effect::Write(target.path().to_owned()))
+        .show("filepath", path.as_str())
+        .show("diff", change.diff.patch.as_str());
+    let grant = call.ask(access).await?;
+    let said = said(&path, &change);
+    let if_exists = change.old.map_or(IfExists::Fail, IfExists::ReplaceOnly);
+    let stamp = files.write(&grant, &target, change.new, if_exists).await.tell_model()?;
+    saw(call, &target, stamp);
+
+    Ok(Output::new(target.title(), said)
+        .meta("diagnostics", json!({}))
+        .meta("filediff", change.diff.of_file(&path))
+        .meta("diff", change.diff.patch)
+        .meta("truncated", false))
+}
+
+/// Makes the file with the first edit's new text; further edits work on that.
+async fn creation(
+    files: &Files,
+    call: &Call,
+    target: &Target,
+    mut edits: Vec<Replacement>,
+) -> Result<Change, ToolError> {
+    let path = target.path().display().to_string();
+    let own = call.ask(Access::internal(vec![Effect::Read(target.path().to_owned())])).await?;
+    match files.open(&own, target).await {
+        Err(FilesError::Missing { .. }) => {}
+        Ok(_) => {
+            return Err(ToolError::Failed(format!(
+                "{path} exists, so oldString cannot be empty; put there what is to be replaced, or replace the \
+                 whole file with write"
+            )));
+        }
+        Err(error) => return Err(error).tell_model(),
+    }
+    let count = edits.len();
+    let first = edits.remove(0).new;
+    let refused = |refusal: Refusal| {
+        let refusal = Refusal { edit: refusal.edit + 1, ..refusal };
+        ToolError::Failed(explain(&path, &refusal, count))
+    };
+    let new = edited(first, edits).await.1.map_err(refused)?.content;
+    let diff = Diff::between(&path, "", &lf(&new)).await;
+    Ok(Change { old: None, diff, new: new.into_bytes(), places: 1, how: Vec::new() })
+}
+
+async fn replacement(
+    files: &Files,
+    call: &Call,
+    target: &Target,
+    edits: Vec<Replacement>,
+) -> Result<Change, ToolError> {
+    // What is refused is explained with lines of the file, so this is a look at it like any other.
+    let access = Access::new("read", target.title()).with(Effect::Read(target.path().to_owned()));
+    let grant = call.ask(access).await?;
+    let read = files.read_stamped(&grant, target, MAX_FILE).await;
+    let (bytes, stamp) = read.map_err(|error| cannot_read(target, error))?;
+    unchanged(call, target, stamp)?;
+    let path = target.path().display().to_string();
+    let Some(mut file) = Text::read(&bytes) else {
+        let advice = "is not UTF-8 text, and editing would damage it; change it with a program in bash";
+        return Err(ToolError::Failed(format!("{path} {advice}")));
+    };
+    let count = edits.len();
+    let (old, applied) = edited(std::mem::take(&mut file.text), edits).await;
+    let Applied { content, places, how } =
+        applied.map_err(|refusal| ToolError::Failed(explain(&path, &refusal, count)))?;
+    let diff = Diff::between(&path, &lf(&old), &lf(&content)).await;
+    file.text = content;
+    Ok(Change { old: Some(bytes), new: file.bytes().tell_model()?, diff, places, how })
+}
+
+/// Works out the edits without holding up whoever else runs on this thread, and gives the content back.
+async fn edited(content: String, edits: Vec<Replacement>) -> (String, Result<Applied, Refusal>) {
+    let size = content.len() + edits.iter().map(|edit| edit.old.len() + edit.new.len()).sum::<usize>();
+    let work = move || {
+        let applied = apply(&content, &edits);
+        (content, applied)
+    };
+    if size <= EDITED_AT_ONCE {
+        return work();
+    }
+    // The work is never aborted, so an error is a panic in it, which goes on here.
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+fn said(path: &str, change: &Change) -> String {
+    let Diff { additions, deletions, .. } = change.diff;
+    let mut text = match (&change.old, change.places) {
+        (None, _) => format!("Created {path} ({}).", count_lines(additions)),
+        (Some(_), 1) => format!("Edited {path} (lines: +{additions} -{deletions})."),
+        (Some(_), places) => format!("Edited {path} in {places} places (lines: +{additions} -{deletions})."),
+    };
+    if let Some(what) = change.how.iter().max().and_then(|how| how.overlooked()) {
+        text.push_str(&format!(" oldString was not exact ({what}); the file's own text was kept where it stays."));
+    }
+    text
+}
+
+fn cannot_read(target: &Target, error: FilesError) -> ToolError {
+    let path = target.path().display();
+    ToolError::Failed(match error {
+        FilesError::Missing { .. } => {
+            format!("{path} does not exist; look for the right path, or make it with an empty oldString")
+        }
+        FilesError::TooBig { size, max, .. } => {
+            format!("{path} has {size} bytes; edit takes files of up to {max}. Change it with a program in bash")
+        }
+        error => return Err::<(), _>(error).tell_model().err().unwrap_or(ToolError::Cancelled),
+    })
+}
