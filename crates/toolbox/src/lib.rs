@@ -15,6 +15,7 @@ mod list;
 mod matching;
 mod plan;
 mod multiedit;
+pub mod patch;
 mod question;
 mod reach;
 mod read;
@@ -75,6 +76,7 @@ pub fn builtin(world: &World) -> Registry {
 pub fn builtin_with(world: &World, options: &Options) -> Registry {
     Registry::default()
         .limited(options.output)
+        .with(patch::ApplyPatch::new(&world.files))
         .with(bash::Bash::new(&world.files, &world.processes, options))
         .with(batch::Batch)
         .with(edit::Edit::new(&world.files))
@@ -84,6 +86,7 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(plan::PlanEnter)
         .with(plan::PlanExit)
         .with(multiedit::MultiEdit::new(&world.files))
+        .with(patch::OldPatch::new(&world.files))
         .with(question::Question)
         .with(read::Read::new(&world.files, options))
         .with(task::Task)
@@ -106,14 +109,17 @@ mod tests {
     #[test]
     fn definitions_are_short() {
         let scene = scene::Scene::new();
-        let specs = scene.registry.specs();
-        for spec in &specs {
-            let words = spec.description.split_whitespace().count();
-            assert!(words <= 120, "{} takes {words} words", spec.name);
+        for model in ["claude-sonnet-4-5", "gpt-5"] {
+            let specs = scene.registry.offered(model, |_| true).specs();
+            for spec in &specs {
+                let words = spec.description.split_whitespace().count();
+                assert!(words <= 120, "{} takes {words} words", spec.name);
+            }
+            let size =
+                |spec: &haft_tool::Spec| spec.name.len() + spec.description.len() + spec.parameters.to_string().len();
+            let size: usize = specs.iter().map(size).sum();
+            assert!(size <= BUDGET, "{model}: {size} of {BUDGET} bytes");
         }
-        let size: usize =
-            specs.iter().map(|spec| spec.name.len() + spec.description.len() + spec.parameters.to_string().len()).sum();
-        assert!(size <= BUDGET, "{size} of {BUDGET} bytes");
     }
 
     #[test]
@@ -124,6 +130,7 @@ mod tests {
             let properties = spec.parameters["properties"].as_object().unwrap();
             properties.keys().cloned().collect::<Vec<_>>().join(" ")
         };
+        assert_eq!((names("apply_patch"), names("patch")), ("patchText".into(), "patchText".into()));
         assert_eq!(names("bash"), "command timeout workdir description");
         assert_eq!(names("edit"), "filePath oldString newString replaceAll edits");
         assert_eq!(names("glob"), "pattern path");
@@ -145,6 +152,13 @@ mod tests {
         let scene = scene::Scene::new();
         let offered: Vec<String> = scene.registry.specs().into_iter().map(|spec| spec.name).collect();
         assert_eq!(offered.join(" "), "bash edit glob grep question read task todowrite write");
+        let offered = |model: &str| {
+            let specs = scene.registry.offered(model, |_| true).specs();
+            specs.into_iter().map(|spec| spec.name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(offered("claude-sonnet-4-5"), "bash edit glob grep question read todowrite write");
+        assert_eq!(offered("gpt-5"), "apply_patch bash glob grep question read todowrite");
+        assert_eq!(scene.registry.find("patch"), Ok("patch"));
         assert_eq!(scene.registry.find("todoread"), Ok("todoread"));
         assert_eq!(scene.registry.find("view"), Ok("read"));
     }
