@@ -16,6 +16,7 @@ mod matching;
 mod plan;
 mod multiedit;
 pub mod patch;
+pub mod notebook;
 mod question;
 mod reach;
 mod read;
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(names("task"), "description prompt subagent_type task_id");
         assert_eq!(names("todoread"), "");
         assert_eq!(names("todowrite"), "todos");
-        assert_eq!(names("read"), "filePath offset limit");
+        assert_eq!(names("read"), "filePath offset limit raw");
         assert_eq!(names("write"), "filePath content");
     }
 

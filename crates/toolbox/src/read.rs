@@ -1,6 +1,6 @@
 //! `read`: a page of a text file, an image, a PDF, or the entries of a folder.
 
-mod ends;
+mod cells;
 mod instructions;
 mod kind;
 mod listing;
@@ -19,6 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use self::cells::Cells;
 use self::kind::Kind;
 use crate::Options;
 use crate::reach::reach;
@@ -45,6 +46,8 @@ pub(crate) struct Input {
     offset: Option<usize>,
     /// Most lines or entries.
     limit: Option<usize>,
+    /// The JSON of a notebook, not its cells.
+    raw: Option<bool>,
 }
 
 /// Which lines or entries the model asked for.
@@ -54,6 +57,8 @@ struct Wanted {
     first: usize,
     /// At most so many.
     limit: usize,
+    /// Whether a notebook is wanted as the text that it is.
+    raw: bool,
 }
 
 impl Read {
@@ -83,8 +88,16 @@ impl Read {
                 Ok(instructions::append(output, &told))
             }
             Kind::Text => {
+                let shown = cells::output(&self.files, call, grant, target, &reading, wanted, &self.images).await?;
+                let note = match shown {
+                    Cells::Shown(output) => {
+                        let told = instructions::collect(&self.files, call, target, &self.instructions).await;
+                        return Ok(instructions::append(output, &told));
+                    }
+                    Cells::Not { note } => note,
+                };
                 let (page, encoding) = plain::page(&self.files, grant, target, &mut reading, first, wanted).await?;
-                let output = plain::output(target, &page, &encoding, reading.len())?;
+                let output = plain::output(target, &page, &encoding, reading.len(), note.as_deref())?;
                 saw(call, target, reading.finish().await.tell_model()?);
                 let told = instructions::collect(&self.files, call, target, &self.instructions).await;
                 if !page.is_cut() && page.first == 1 {
@@ -138,7 +151,11 @@ impl Tool for Read {
         }
         let grant = call.ask(access).await?;
 
-        let wanted = Wanted { first: input.offset.unwrap_or(1).max(1), limit: input.limit.unwrap_or(LIMIT) };
+        let wanted = Wanted {
+            first: input.offset.unwrap_or(1).max(1),
+            limit: input.limit.unwrap_or(LIMIT),
+            raw: input.raw == Some(true),
+        };
         match self.files.open(&grant, &target).await {
             Ok(Opened::Folder(listing)) => Ok(listing::output(&target, listing, wanted.first, wanted.limit)),
             Ok(Opened::File(reading)) => self.file(call, &grant, &target, reading, wanted).await,

@@ -1,12 +1,20 @@
 //! What a text file has around its text: an encoding, a byte order mark, and line ends; and lines in words. Pure.
 
 pub(crate) mod encoding;
+pub(crate) mod ends;
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 const MARK: char = '\u{feff}';
+/// Most characters of a line that a model is shown, as UTF-16 counts them.
+pub(crate) const MAX_LINE: usize = 2000;
+/// What stands for the rest of a line.
+pub(crate) const LINE_CUT: &str = "... (line truncated to 2000 chars)";
+
+/// Files up to this size, in bytes, are taken apart where the caller runs: it takes a millisecond at most.
+const READ_AT_ONCE: usize = 64 * 1024;
 
 /// The text of a file apart from its mark and its encoding.
 ///
@@ -35,6 +43,21 @@ impl Text {
         }
         let (encoding, text) = encoding::lossless(bytes)?;
         Some(Self { mark: false, encoding, text: text.into_owned() })
+    }
+
+    /// [`Text::read`] without holding up whoever else runs on this thread: older encodings take a while to be told.
+    /// Gives the bytes back too.
+    pub(crate) async fn read_beside(bytes: Vec<u8>) -> (Vec<u8>, Option<Self>) {
+        if bytes.len() <= READ_AT_ONCE {
+            let text = Self::read(&bytes);
+            return (bytes, text);
+        }
+        let read = tokio::task::spawn_blocking(move || {
+            let text = Self::read(&bytes);
+            (bytes, text)
+        });
+        // It is never aborted, so this is a panic in it, which goes on here.
+        read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
     /// `text` as a new file holds it, in UTF-8; its mark is taken off.
@@ -132,6 +155,18 @@ pub(crate) fn on_one_line(name: &str) -> Cow<'_, str> {
         if breaks(c) { text.extend(c.escape_default()) } else { text.push(c) }
     }
     text.into()
+}
+
+/// A line as a model is shown it: at most [`MAX_LINE`] characters of it.
+pub(crate) fn cut_line(line: &str) -> Cow<'_, str> {
+    let mut units = 0;
+    for (at, character) in line.char_indices() {
+        units += character.len_utf16();
+        if units > MAX_LINE {
+            return format!("{}{LINE_CUT}", &line[..at]).into();
+        }
+    }
+    line.into()
 }
 
 /// A number of lines in words.

@@ -53,8 +53,9 @@ impl Write {
         let own = call.ask(Access::internal(vec![Effect::Read(target.path().to_owned())])).await?;
         let (old, stamp) = match self.files.read_stamped(&own, target, MAX_OLD).await {
             Ok((bytes, stamp)) => {
+                let (bytes, text) = Text::read_beside(bytes).await;
                 // What is no text has no encoding to keep.
-                let text = Text::read(&bytes).unwrap_or_else(|| Text::new(&String::from_utf8_lossy(&bytes)));
+                let text = text.unwrap_or_else(|| Text::new(&String::from_utf8_lossy(&bytes)));
                 (Old::File { bytes, text }, stamp)
             }
             Err(FilesError::Missing { .. }) => return Ok(Old::Nothing),

@@ -7,6 +7,8 @@ use haft_project::{Files, Opened, Target};
 use haft_tool::{Call, Output};
 use serde_json::json;
 
+use crate::text::encoding;
+
 /// Most bytes of one such file that are told.
 const MAX_BYTES: usize = 32 * 1024;
 /// Most such files that are told with one read.
@@ -64,7 +66,9 @@ async fn read(files: &Files, call: &Call, found: &Target) -> Option<String> {
 }
 
 fn cut(bytes: &[u8], found: &Target) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_BYTES)]);
+    let start = &bytes[..bytes.len().min(MAX_BYTES)];
+    let encoding = encoding::sixteen(start).unwrap_or(encoding_rs::UTF_8);
+    let text = encoding.decode_without_bom_handling(start).0;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim_end();
     if bytes.len() > MAX_BYTES {
         format!("{text}\n(cut after {MAX_BYTES} bytes; read {} for the rest)", found.path().display())

@@ -3,12 +3,8 @@
 use encoding_rs::{Decoder, Encoding};
 use memchr::memchr2;
 
-use super::ends;
+use crate::text::{MAX_LINE, cut_line, ends};
 
-/// Most characters of a line, as UTF-16 counts them.
-const MAX_LINE: usize = 2000;
-/// What stands for the rest of a line.
-const LINE_CUT: &str = "... (line truncated to 2000 chars)";
 /// More bytes of a line than this are never needed: they make up more than [`MAX_LINE`] characters, whatever they are.
 const MAX_LINE_BYTES: usize = 4 * MAX_LINE + 4;
 /// Most bytes of a page, without line numbers.
@@ -186,7 +182,10 @@ impl Pager {
             // What is kept of a long line may end within a character.
             Err(error) => error.error_len().is_none() && self.line.len() == MAX_LINE_BYTES,
         };
-        let line = cut(&String::from_utf8_lossy(&self.line), self.seen == 1);
+        let line = String::from_utf8_lossy(&self.line);
+        // The very first one may begin with a byte order mark.
+        let bare = if self.seen == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
+        let line = cut_line(bare).into_owned();
         let more = line.len() + usize::from(!self.lines.is_empty());
         if self.size + more > MAX_PAGE {
             self.stop = Stop::Bytes;
@@ -206,19 +205,6 @@ fn decode(decoder: &mut Decoder, text: &mut String, piece: &[u8], last: bool) {
     let room = decoder.max_utf8_buffer_length(piece.len()).unwrap_or(piece.len().saturating_mul(3));
     text.reserve(room);
     let _ = decoder.decode_to_string(piece, text, last);
-}
-
-/// A line of at most [`MAX_LINE`] characters. The very first one may begin with a byte order mark.
-fn cut(line: &str, very_first: bool) -> String {
-    let line = if very_first { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
-    let mut units = 0;
-    for (at, character) in line.char_indices() {
-        units += character.len_utf16();
-        if units > MAX_LINE {
-            return format!("{}{LINE_CUT}", &line[..at]);
-        }
-    }
-    line.to_owned()
 }
 
 impl Page {
@@ -272,6 +258,7 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::LINE_CUT;
 
     /// Pages the text whole and in pieces of every small size: it must make no difference.
     #[track_caller]

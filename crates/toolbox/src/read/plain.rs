@@ -51,7 +51,7 @@ pub(super) async fn page(
     let Some(raw) = &page.raw else { return Ok((page, sixteen.map_or(Encoded::Utf8, Encoded::Otherwise))) };
     let encoding = if reading.len() <= COUNTED {
         let bytes = files.read(grant, target, COUNTED).await.tell_model()?;
-        told(move || Text::read(&bytes).map(|text| text.encoding)).await
+        Text::read_beside(bytes).await.1.map(|text| text.encoding)
     } else {
         encoding::legacy(raw)
     };
@@ -61,14 +61,14 @@ pub(super) async fn page(
     })
 }
 
-/// Does what takes milliseconds beside the runtime.
-async fn told<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
-    // Nothing in it panics or is aborted; if it were, nothing would be known.
-    tokio::task::spawn_blocking(work).await.ok().flatten()
-}
-
-/// `page` for the model, of a file of `size` bytes.
-pub(super) fn output(target: &Target, page: &Page, encoded: &Encoded, size: u64) -> Result<Output, ToolError> {
+/// `page` for the model, of a file of `size` bytes, with a word about it.
+pub(super) fn output(
+    target: &Target,
+    page: &Page,
+    encoded: &Encoded,
+    size: u64,
+    note: Option<&str>,
+) -> Result<Output, ToolError> {
     let path = target.path().display().to_string();
     if page.is_past_the_end() {
         let (offset, total) = (page.first, count_lines(page.seen));
@@ -81,8 +81,9 @@ pub(super) fn output(target: &Target, page: &Page, encoded: &Encoded, size: u64)
         Encoded::Otherwise(encoding) => format!("<encoding>{}</encoding>\n", encoding.name()),
         Encoded::Unknown => "<encoding>unknown; what is no UTF-8 is shown as \u{fffd}</encoding>\n".to_owned(),
     };
+    let note = note.map(|note| format!("\n({note})")).unwrap_or_default();
     let text = format!(
-        "<path>{}</path>\n<type>file</type>\n{encoding}<content>\n{}\n\n{}\n</content>",
+        "<path>{}</path>\n<type>file</type>\n{encoding}<content>\n{}\n\n{}{note}\n</content>",
         on_one_line(&path),
         numbered.join("\n"),
         page.remark(size)

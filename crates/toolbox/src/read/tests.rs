@@ -126,6 +126,86 @@ async fn what_was_read_in_another_encoding_can_be_edited_in_it() {
     assert_eq!(std::fs::read(scene.path("a.txt")).unwrap(), b"kleiner, f\xfcr \xfcblich\r\nzwei\r\n");
 }
 
+/// A notebook of one cell, whose source stands in line 6 of the file.
+fn notebook() -> String {
+    format!(
+        r##"{{
+ "cells": [{{
+  "cell_type": "code",
+  "execution_count": 1,
+  "source": [
+   "print(\"one\")"
+  ],
+  "outputs": [
+   {{"output_type": "stream", "name": "stdout", "text": ["one\n"]}},
+   {{"output_type": "display_data", "data": {{"image/png": "{DOT}"}}}},
+   {{"output_type": "display_data", "data": {{"image/png": "bm90IGFuIGltYWdl"}}}}
+  ]
+ }}],
+ "metadata": {{"language_info": {{"name": "python"}}}},
+ "nbformat": 4
+}}
+"##
+    )
+}
+
+#[tokio::test]
+async fn a_notebook_comes_as_its_cells() {
+    let scene = Scene::new();
+    scene.put("a.ipynb", &format!("\u{feff}{}", notebook()));
+    let output = scene.run("read", json!({"filePath": "a.ipynb"})).await.unwrap();
+    let path = scene.path("a.ipynb");
+    let want = format!(
+        "<path>{path}</path>\n<type>notebook</type>\n<content>\n[cell 1: code, run 1, line 6 of the file]\n\
+         6: print(\"one\")\n[output: stdout]\n| one\n[output: image/png, attached as image-1.png]\n\
+         [output: image/png, attached as image-2.png]\n\n(End of notebook - total 1 cells, python. `N: ` is the line of \
+         the file, in which the cell's line is a JSON string. To change it, read the JSON first, with raw=true and \
+         offset=N.)\n[1 image omitted: could not be resized below the image size limit.] (image-2.png)\n</content>"
+    );
+    assert_eq!(output.text, want);
+    let [image] = output.attachments.as_slice() else { panic!("one image is one") };
+    assert_eq!((image.filename.as_deref(), image.mime.as_str()), (Some("image-1.png"), "image/png"));
+    assert_eq!(image.url, format!("data:image/png;base64,{DOT}"));
+    assert_eq!(output.metadata["preview"].as_str().unwrap().lines().count(), 6);
+    scene.fails("read", json!({"filePath": "a.ipynb", "offset": 2}), "past the end of").await;
+}
+
+#[tokio::test]
+async fn a_notebook_can_be_edited_after_a_look_at_its_json() {
+    let scene = Scene::new();
+    scene.put("a.IPYNB", &notebook());
+    scene.run("read", json!({"filePath": "a.IPYNB"})).await.unwrap();
+    let raw = json!({"filePath": "a.IPYNB", "raw": true, "offset": 6, "limit": 1});
+    let output = scene.run("read", raw).await.unwrap();
+    let want = "<type>file</type>\n<content>\n6:    \"print(\\\"one\\\")\"\n\n(Showing lines 6-6 of 16.";
+    assert!(output.text.contains(want), "{}", output.text);
+    let edit = json!({"filePath": "a.IPYNB", "oldString": "\"print(\\\"one\\\")\"", "newString": "\"1\""});
+    scene.run("edit", edit).await.unwrap();
+    let output = scene.run("read", json!({"filePath": "a.IPYNB"})).await.unwrap();
+    assert!(output.text.contains("\n6: 1\n"), "{}", output.text);
+    // One that changed since its cells were shown is known to have.
+    scene.put("a.IPYNB", &notebook());
+    scene.fails("write", json!({"filePath": "a.IPYNB", "content": ""}), "has changed on disk").await;
+}
+
+#[tokio::test]
+async fn what_only_looks_like_a_notebook_is_read_as_text() {
+    let scene = Scene::new();
+    scene.put("a.ipynb", "{\"cells\": [\n");
+    let output = scene.run("read", json!({"filePath": "a.ipynb"})).await.unwrap();
+    let want = "1: {\"cells\": [\n\n(End of file - total 1 lines)\n(This is no valid notebook (EOF while parsing a list \
+                at line 2 column 0), so it is shown as plain text.)\n</content>";
+    assert!(output.text.contains("<type>file</type>") && output.text.ends_with(want), "{}", output.text);
+    scene.put("empty.ipynb", "");
+    let output = scene.run("read", json!({"filePath": "empty.ipynb"})).await.unwrap();
+    assert!(output.text.ends_with("(End of file - total 0 lines)\n</content>"), "{}", output.text);
+    scene.put("huge.ipynb", &"{\"cells\": [\n".repeat(10_000));
+    let file = std::fs::File::options().write(true).open(scene.path("huge.ipynb")).unwrap();
+    file.set_len(crate::notebook::MAX_NOTEBOOK + 1).unwrap();
+    let output = scene.run("read", json!({"filePath": "huge.ipynb", "limit": 2})).await.unwrap();
+    assert!(output.text.contains("(A notebook of more than 16777216 bytes is shown as the JSON"), "{}", output.text);
+}
+
 #[tokio::test]
 async fn a_folder_is_listed() {
     let scene = Scene::new();
@@ -288,6 +368,13 @@ async fn instructions_are_a_projects_text_and_treated_as_such() {
     scene.put_deep("src/a", "text");
     let output = scene.run("read", json!({"filePath": "src/a"})).await.unwrap();
     assert!(output.text.len() < 34 * 1024 && output.text.contains("x\n(cut after 32768 bytes; read "));
+    // They are text in UTF-16 too.
+    let scene = Scene::new();
+    scene.put_deep("src/a", "text");
+    let sixteen: Vec<u8> = "\u{feff}größer".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(scene.path("src/AGENTS.md"), sixteen).unwrap();
+    let output = scene.run("read", json!({"filePath": "src/a"})).await.unwrap();
+    assert!(output.text.ends_with("AGENTS.md\ngrößer\n</system-reminder>"), "{}", output.text);
     // One that may not simply be read is not told, nor one that leads out of the project, nor a pipe.
     let scene = Scene::with_rules(&[("*", "*", Action::Allow), ("read", "src/AGENTS.md", Action::Ask)]);
     scene.put_deep("src/AGENTS.md", "secret");

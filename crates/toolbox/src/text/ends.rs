@@ -6,7 +6,7 @@ use memchr::{memchr, memchr_iter, memchr2_iter};
 
 /// How many lines end in `block`. A carriage return at its very end ends one; a line feed that follows it in the next
 /// block is part of the same end.
-pub(super) fn count(block: &[u8]) -> usize {
+pub(crate) fn count(block: &[u8]) -> usize {
     let feeds = memchr_iter(b'\n', block).count();
     if memchr(b'\r', block).is_none() { feeds } else { feeds + lone_returns(block) }
 }
@@ -23,7 +23,7 @@ fn lone_returns(block: &[u8]) -> usize {
 }
 
 /// Where `wanted` lines have ended in `block`: how many bytes lie before. `None` where fewer end in it.
-pub(super) fn after(block: &[u8], wanted: usize) -> Option<usize> {
+pub(crate) fn after(block: &[u8], wanted: usize) -> Option<usize> {
     let mut left = wanted;
     let mut ends = memchr2_iter(b'\n', b'\r', block).peekable();
     while let Some(at) = ends.next() {
