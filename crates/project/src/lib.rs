@@ -4,15 +4,14 @@
 //! [`Place`] finds the project around a folder. [`Files::locate`] says where a name truly leads, with all links
 //! followed: to a [`Target`] inside the project, or [`Outside`] of it, which becomes a target only with leave to go
 //! there. A tool asks for leave to the target's path, and the doors of [`Files`] then open exactly that path without
-//! following a link: one that somebody put there meanwhile makes the door fail. [`Processes`] runs a command line in
-//! a process group of its own that ends when its handle does.
+//! following a link: one that somebody put there meanwhile makes the door fail. [`Processes`] runs a command line,
+//! on a terminal if need be; all that it started ends with its handle.
 //!
 //! **Never here:** what a tool shows, which permission a path needs, diffs. Unix only for now.
 
 mod door;
 mod error;
 mod files;
-mod group;
 mod place;
 mod process;
 mod search;
@@ -25,7 +24,7 @@ mod write;
 pub use error::FilesError;
 pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
 pub use place::Place;
-pub use process::{Command, End, LINGER, ProcessError, Processes, Running};
+pub use process::{COLUMNS, Command, End, LINGER, ProcessError, Processes, ROWS, Running, Streams};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, SomeFiles,
 };

@@ -1,38 +1,41 @@
-//! Running a command line in a process group of its own.
+//! Running a command line, and ending all that it started.
+
+mod environment;
+mod guard;
+#[cfg(target_os = "linux")]
+mod proc;
+mod running;
+mod terminal;
+mod tree;
 
 use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
-use std::time::Duration;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use haft_permission::Grant;
-use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::Child;
-use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::group::Group;
+use self::environment::environment;
+use self::guard::Guard;
+use self::running::Shell;
+pub use self::running::{End, LINGER, Running};
+pub use self::terminal::{COLUMNS, ROWS};
+use self::tree::Tree;
 use crate::{door, pick_shell};
 
-/// How long what a command left running may go on after its shell has ended: to write its last words, or to end by
-/// itself. Then it is killed.
-pub const LINGER: Duration = Duration::from_millis(200);
-
-/// How often is looked whether what was left running has ended.
-const LOOK: Duration = Duration::from_millis(20);
-/// Most bytes that [`Running::next`] hands out at once. What the reader does not take waits in the system's pipe
-/// (64 KiB on Linux), and then the command waits: output is never piled up in memory here.
-const PIECE: usize = 64 * 1024;
-/// Variables whose names are one of these, or end with one after an underscore, are not passed on.
-const SECRET_WORDS: [&str; 3] = ["KEY", "TOKEN", "SECRET"];
-/// Nor are those whose names end with one of these, as in `PGPASSWORD`.
-const SECRET_ENDINGS: [&str; 4] = ["PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
-/// What tells a program that an agent runs it.
-const MARKS: [(&str, &str); 3] = [("HAFT", "1"), ("AGENT", "1"), ("OPENCODE", "1")];
+/// The variable by which we know again what a command started: a mark of its own, behind the marks of the commands
+/// that we were started by.
+const MARK: &str = "HAFT_COMMAND";
+/// Most bytes of marks that are passed on.
+const MAX_MARKS: usize = 1024;
+/// How much the system is asked to hold of what a command wrote and nobody read yet, in bytes. Less, where it will
+/// not; then the command waits. Output is never piled up in memory here.
+const PIPE: usize = 1024 * 1024;
 
 /// What starts processes. A handle, cheap to clone.
 ///
@@ -40,6 +43,9 @@ const MARKS: [(&str, &str); 3] = [("HAFT", "1"), ("AGENT", "1"), ("OPENCODE", "1
 /// variables that were listed as secret or whose names say so: those that end in `_KEY`, `_TOKEN`, `_SECRET` (or are
 /// these words), `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIALS`, in capitals or not. What a model runs must not be
 /// able to spend the user's keys. Ways to agents that keep a key to themselves stay: `SSH_AUTH_SOCK`, `GPG_TTY`.
+///
+/// Should this program be killed, what its commands left running is killed by a small shell that waits beside it
+/// (Linux).
 #[derive(Debug, Clone)]
 pub struct Processes {
     inner: Arc<Inner>,
@@ -49,10 +55,14 @@ pub struct Processes {
 struct Inner {
     shell: PathBuf,
     secrets: Vec<String>,
+    /// What all our marks begin with: nobody else's do.
+    mark: String,
+    count: AtomicU64,
+    guard: OnceLock<Option<Guard>>,
 }
 
 /// A command line to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
     /// The text for the shell.
     pub text: String,
@@ -60,6 +70,18 @@ pub struct Command {
     pub dir: PathBuf,
     /// Variables to add. They are passed on whatever their names are.
     pub env: Vec<(String, String)>,
+    /// What its input and outputs are.
+    pub streams: Streams,
+}
+
+/// What a command's input and outputs are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Streams {
+    /// No input, and a pipe for both outputs.
+    #[default]
+    Pipe,
+    /// A terminal of [`ROWS`] by [`COLUMNS`]. Line feeds come with a carriage return before them.
+    Terminal,
 }
 
 /// Why a command could not be started.
@@ -92,7 +114,12 @@ pub enum ProcessError {
 impl Processes {
     /// Commands run by `shell`, without the variables named in `secrets`.
     pub fn new(shell: PathBuf, secrets: Vec<String>) -> Self {
-        Self { inner: Arc::new(Inner { shell, secrets }) }
+        // The keys of a hasher are random.
+        let random = std::hash::RandomState::new().build_hasher().finish();
+        let mark = format!("{}-{random:016x}", std::process::id());
+        Self {
+            inner: Arc::new(Inner { shell, secrets, mark, count: AtomicU64::new(0), guard: OnceLock::new() }),
+        }
     }
 
     /// Commands run by the shell that [`pick_shell`] finds in this program's environment.
@@ -106,41 +133,61 @@ impl Processes {
         &self.inner.shell
     }
 
-    /// Starts `command` with nothing on its standard input. What it writes to both outputs comes in one stream, in
-    /// the order in which it is written. Needs a Tokio runtime.
+    /// Starts `command`. What it writes to both outputs comes in one stream, in the order in which it is written.
+    /// Needs a Tokio runtime.
     ///
     /// # Errors
     ///
     /// [`ProcessError`].
     pub fn spawn(&self, grant: &Grant, command: &Command) -> Result<Running, ProcessError> {
-        let Command { text, dir, env } = command;
+        let Command { text, dir, env, streams } = command;
         if !grant.covers_run(text, dir) {
             return Err(ProcessError::NotGranted { dir: dir.clone() });
         }
         let folder = door::open(dir, door::FOLDER)
             .map_err(|errno| ProcessError::NoFolder { dir: dir.clone(), source: errno.into() })?;
-        let failed = |source| ProcessError::Start { shell: self.inner.shell.clone(), source };
-        let (reader, writer) = io::pipe().map_err(failed)?;
-        let child = {
-            let mut shell = tokio::process::Command::new(&self.inner.shell);
-            shell
-                .arg("-c")
-                .arg(text)
-                .current_dir(by_handle(&folder, dir))
-                .env_clear()
-                .envs(environment(std::env::vars_os(), &self.inner.secrets, env))
-                .stdin(Stdio::null())
-                .stdout(writer.try_clone().map_err(failed)?)
-                .stderr(writer)
-                .process_group(0)
-                .kill_on_drop(true);
-            // Both our ends for writing go with `shell`, or the stream would never end.
-            shell.spawn().map_err(failed)?
+        self.inner.guard.get_or_init(|| Guard::start(&format!("{}.", self.inner.mark)));
+        let mark: Arc<str> =
+            format!("{}.{}", self.inner.mark, self.inner.count.fetch_add(1, Ordering::Relaxed)).into();
+        let mut variables = environment(std::env::vars_os(), &self.inner.secrets, env);
+        variables.push((MARK.into(), marks(std::env::var_os(MARK), &mark)));
+        let start = match streams {
+            Streams::Pipe => piped,
+            Streams::Terminal => terminal::start,
         };
-        let group = Group::new(child.id());
-        let pipe = pipe::Receiver::from_owned_fd(reader.into()).map_err(failed)?;
-        Ok(Running { group, child, pipe, linger: LINGER, state: State::default() })
+        let started = start(&self.inner.shell, text, &by_handle(&folder, dir), variables);
+        let (shell, output) =
+            started.map_err(|source| ProcessError::Start { shell: self.inner.shell.clone(), source })?;
+        Ok(Running::new(Tree::new(shell.id(), mark), shell, output, self.clone()))
     }
+}
+
+/// Starts a shell in a process group of its own, with a pipe for both outputs.
+fn piped(
+    shell: &Path,
+    text: &str,
+    dir: &Path,
+    variables: Vec<(OsString, OsString)>,
+) -> io::Result<(Shell, pipe::Receiver)> {
+    let (reader, writer) = io::pipe()?;
+    // Less than it could be is no harm.
+    let _ = rustix::pipe::fcntl_setpipe_size(&reader, PIPE);
+    let mut command = tokio::process::Command::new(shell);
+    command
+        .arg("-c")
+        .arg(text)
+        .current_dir(dir)
+        .env_clear()
+        .envs(variables)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .kill_on_drop(true);
+    let child = command.spawn()?;
+    // Both our ends for writing go with it, or the stream would never end.
+    drop(command);
+    Ok((Shell::Piped(child), pipe::Receiver::from_owned_fd(reader.into())?))
 }
 
 /// The folder as a path that cannot be turned into a link any more, where the system has such paths.
@@ -149,134 +196,11 @@ fn by_handle(folder: &OwnedFd, dir: &Path) -> PathBuf {
     if cfg!(target_os = "linux") && handle.exists() { handle } else { dir.to_owned() }
 }
 
-/// The variables a command gets. Pure.
-fn environment(
-    ours: impl Iterator<Item = (OsString, OsString)>,
-    secrets: &[String],
-    added: &[(String, String)],
-) -> Vec<(OsString, OsString)> {
-    let secret = |name: &OsString| {
-        let name = name.to_string_lossy().to_uppercase();
-        let last_word = name.rsplit('_').next().unwrap_or(&name);
-        SECRET_WORDS.contains(&last_word)
-            || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
-            || secrets.iter().any(|secret| secret.to_uppercase() == name)
-    };
-    let marks = MARKS.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    ours.filter(|(name, _)| !secret(name)).chain(marks).chain(added).collect()
-}
-
-/// A command that runs. Dropping it kills its whole process group.
-#[derive(Debug)]
-pub struct Running {
-    // First: what the command started must not outlive the command.
-    group: Group,
-    child: Child,
-    pipe: pipe::Receiver,
-    linger: Duration,
-    state: State,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// How the shell ended.
-    status: Option<ExitStatus>,
-    /// Whether nobody holds the other end of the pipe any more.
-    drained: bool,
-    /// When what goes on after the shell is killed.
-    linger_until: Option<Instant>,
-    /// When what did not heed [`Running::stop`] is killed.
-    kill_at: Option<Instant>,
-    stopped: bool,
-}
-
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct End {
-    /// The exit code of the shell, if it ended by itself.
-    pub code: Option<i32>,
-    /// The signal that ended it, if one did.
-    pub signal: Option<i32>,
-    /// Whether something it had started was still running [`LINGER`] later and was killed.
-    pub left_running: bool,
-}
-
-impl Running {
-    /// Waits for output. `None` when no more will come: the shell has ended, and nothing holds the stream open or
-    /// [`LINGER`] is over.
-    ///
-    /// Nothing is lost when the future is dropped.
-    pub async fn next(&mut self) -> Option<Vec<u8>> {
-        let mut piece = vec![0; PIECE];
-        loop {
-            if self.state.drained && self.state.status.is_some() {
-                return None;
-            }
-            let state = &self.state;
-            // In this order: something that never stops writing must not hold the call.
-            tokio::select! {
-                biased;
-                () = at(state.kill_at) => self.kill(),
-                () = at(state.linger_until) => return None,
-                status = self.child.wait(), if state.status.is_none() => self.ended(status),
-                read = self.pipe.read(&mut piece), if !state.drained => match read {
-                    Ok(0) | Err(_) => self.state.drained = true,
-                    Ok(got) => {
-                        piece.truncate(got);
-                        return Some(piece);
-                    }
-                },
-            }
-        }
-    }
-
-    /// Asks the whole group to end; what is left of it `grace` later is killed. Go on with [`Running::next`] and
-    /// [`Running::end`].
-    pub fn stop(&mut self, grace: Duration) {
-        self.group.terminate();
-        self.state.stopped = true;
-        self.state.kill_at = Some(Instant::now() + grace);
-    }
-
-    /// Waits until the shell has ended, sees to it that nothing it started goes on, and says how it ended. Output
-    /// that was not taken is lost.
-    pub async fn end(mut self) -> End {
-        while self.next().await.is_some() {}
-        let mut alive = self.group.is_alive();
-        while alive && self.state.linger_until.is_some_and(|until| Instant::now() < until) {
-            if self.state.kill_at.is_some_and(|at| Instant::now() >= at) {
-                self.kill();
-            }
-            sleep(LOOK).await;
-            alive = self.group.is_alive();
-        }
-        self.group.finish();
-        let status = self.state.status;
-        End {
-            code: status.and_then(|status| status.code()),
-            signal: status.and_then(|status| status.signal()),
-            left_running: alive && !self.state.stopped,
-        }
-    }
-
-    fn ended(&mut self, status: io::Result<ExitStatus>) {
-        // Waiting for our own child cannot fail, and if it did, it would not succeed later.
-        self.state.status = Some(status.unwrap_or_else(|_| ExitStatus::from_raw(0)));
-        self.state.linger_until = Some(Instant::now() + self.linger);
-    }
-
-    fn kill(&mut self) {
-        self.group.kill();
-        self.state.kill_at = None;
-    }
-}
-
-/// Waits until `time`; for ever without one.
-async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
+/// Our own mark behind those of the commands that started us: who looks for theirs shall find ours too.
+fn marks(outer: Option<OsString>, own: &str) -> OsString {
+    match outer.and_then(|outer| outer.into_string().ok()) {
+        Some(outer) if !outer.is_empty() && outer.len() <= MAX_MARKS => format!("{outer} {own}").into(),
+        Some(_) | None => own.into(),
     }
 }
 

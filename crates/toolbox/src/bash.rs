@@ -1,25 +1,29 @@
 //! `bash`: runs a command line and shows the end of what it wrote.
 
+mod keeper;
 mod leave;
-mod report;
-mod window;
+mod plain;
+pub(crate) mod report;
+pub(crate) mod window;
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use haft_project::{Command, End, Files, Found, Processes, Running, Target};
+use haft_project::{Command, End, Files, Found, Processes, Running, Streams, Target};
 use haft_protocol::Object;
 use haft_tool::truncate::{Limits, preview};
-use haft_tool::{Call, Kept, Output, TellModel, Tool, ToolError};
+use haft_tool::{Call, Output, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use self::report::{NOTHING, Stopped, report};
+pub(crate) use self::keeper::Keeper;
+use self::report::{Left, NOTHING, Stopped, report};
 use self::window::Window;
 use crate::Options;
+use crate::job::{self, Jobs, Start};
 use crate::reach::reach_workdir;
 
 /// How long a command may take to end after its time is over.
@@ -28,6 +32,8 @@ const TIMEOUT_GRACE: Duration = Duration::from_secs(1);
 const CANCEL_GRACE: Duration = Duration::from_millis(200);
 /// Output is shown no more often than this.
 const SHOW_EVERY: Duration = Duration::from_millis(50);
+/// How long a call waits for a job that ends at once, so that the model sees at once what was wrong.
+const FIRST_LOOK: Duration = Duration::from_millis(300);
 
 pub(crate) struct Bash {
     files: Files,
@@ -46,12 +52,15 @@ pub(crate) struct Input {
     workdir: Option<String>,
     /// What it does, in five to ten words.
     description: Option<String>,
+    /// Returns at once; it goes on as a job.
+    background: Option<bool>,
+    /// Runs it on a terminal.
+    pty: Option<bool>,
 }
 
 impl Bash {
     pub(crate) fn new(files: &Files, processes: &Processes, options: &Options) -> Self {
-        // No more can be shown than is remembered.
-        let limits = Limits { bytes: options.output.bytes.min(window::SIZE), ..options.output };
+        let limits = job::shown(options.output);
         Self { files: files.clone(), processes: processes.clone(), limits, timeout: options.command_time }
     }
 
@@ -87,27 +96,50 @@ impl Tool for Bash {
         let grant = leave::ask(&self.files, self.processes.shell(), call, &input.command, &dir).await?;
 
         let title = input.description.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| input.command.clone());
+        let background = input.background.unwrap_or_default();
+        let jobs = call.belongings().of::<Jobs>();
+        if background {
+            jobs.room()?;
+        }
         call.progress(&title, shown(""));
-        let command = Command { text: input.command, dir, env: Vec::new() };
+        let streams = if input.pty.unwrap_or_default() { Streams::Terminal } else { Streams::Pipe };
+        let command = Command { text: input.command, dir, streams, ..Command::default() };
         let running = self.processes.spawn(&grant, &command).tell_model()?;
-        let timeout = input.timeout.map_or(self.timeout, |asked| Duration::from_millis(asked.get()));
-        let ran = follow(running, timeout, self.limits, &title, call).await;
-        Ok(finish(ran, title, self.limits, call).await)
+        let asked = input.timeout.map(|asked| Duration::from_millis(asked.get()));
+        let start = |timeout| Start { command: command.text, file: call.output_file(), limits: self.limits, timeout };
+        if background {
+            return behind(running, &jobs, start(asked), title, call).await;
+        }
+        let ran = follow(running, asked.unwrap_or(self.timeout), self.limits, &title, call).await;
+        Ok(finish(ran, &jobs, start(None), title).await)
     }
 }
 
-/// A command that has ended, and what it wrote.
+/// Begins a job, and tells what came of it so far.
+async fn behind(running: Running, jobs: &Jobs, start: Start, title: String, call: &Call) -> Result<Output, ToolError> {
+    let job = jobs.begin(running, start).map_err(|(_, full)| full)?;
+    tokio::select! {
+        () = job.ended() => {}
+        () = tokio::time::sleep(FIRST_LOOK) => {}
+        // It goes on, as it was asked to.
+        () = call.cancel.cancelled() => {}
+    }
+    Ok(job.look(&title))
+}
+
+/// What a command wrote until it ended, was stopped, or left only something else running.
 struct Ran {
+    running: Running,
     window: Window,
-    kept: Option<Kept>,
-    end: End,
+    keeper: Keeper,
     stopped: Option<Stopped>,
 }
 
 /// Collects what a command writes until it ends or is stopped, and shows it meanwhile.
 async fn follow(mut running: Running, timeout: Duration, limits: Limits, title: &str, call: &Call) -> Ran {
     let mut window = Window::default();
-    let mut kept = None;
+    let mut keeper = Keeper::new(call.output_file(), limits);
+    let mut piece = Vec::new();
     let mut stopped = None;
     let mut unshown = false;
     let mut show_at = Instant::now();
@@ -115,10 +147,12 @@ async fn follow(mut running: Running, timeout: Duration, limits: Limits, title: 
     tokio::pin!(deadline);
     loop {
         tokio::select! {
-            piece = running.next() => {
-                let Some(piece) = piece else { break };
+            more = running.read(&mut piece) => {
+                if !more {
+                    break;
+                }
+                keeper.push(&piece).await;
                 window.push(&piece);
-                keep(&mut kept, &window, &piece, limits, call).await;
                 unshown = true;
             }
             () = sleep_until(show_at), if unshown => {
@@ -136,45 +170,19 @@ async fn follow(mut running: Running, timeout: Duration, limits: Limits, title: 
             }
         }
     }
-    Ran { window, kept, end: running.end().await, stopped }
+    window.finish();
+    Ran { running, window, keeper, stopped }
 }
 
-/// Adds a piece to the file with the whole output, which begins when the output is too long to be shown whole.
-async fn keep(kept: &mut Option<Kept>, window: &Window, piece: &[u8], limits: Limits, call: &Call) {
-    if let Some(kept) = kept {
-        kept.add(piece).await;
-    } else if window.total() > limits.bytes as u64 && window.is_whole() {
-        *kept = keep_all(window, call).await;
-    }
-}
-
-/// Begins the file with all there is so far. Without it the command still runs: its last lines are worth more.
-async fn keep_all(window: &Window, call: &Call) -> Option<Kept> {
-    let path = call.output_file();
-    match Kept::create(path.clone()).await {
-        Ok(mut kept) => {
-            kept.add(window.bytes()).await;
-            Some(kept)
-        }
-        Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "a long output could not be kept");
-            None
-        }
-    }
-}
-
-async fn finish(ran: Ran, title: String, limits: Limits, call: &Call) -> Output {
-    let Ran { window, mut kept, end, stopped } = ran;
+async fn finish(ran: Ran, jobs: &Jobs, start: Start, title: String) -> Output {
+    let Ran { running, window, keeper, stopped } = ran;
+    let limits = start.limits;
+    let (end, left) = leave_running(running, jobs, start, stopped.is_some()).await;
     let text = window.text();
     let cut = report::cut(&text, limits, &window);
-    if cut.is_some() && kept.is_none() && window.is_whole() {
-        kept = keep_all(&window, call).await;
-    }
-    let (path, file) = match kept {
-        Some(kept) => (Some(kept.path().display().to_string()), Some(kept.finish().await)),
-        None => (None, None),
-    };
-    let report = report(&text, cut.as_ref(), file.as_deref(), end, stopped);
+    let file = keeper.finish(cut.is_some()).await;
+    let words = file.as_ref().map(|(_, words)| words.as_str());
+    let report = report(&text, cut.as_ref(), words, end, stopped, &left);
     let exit = if stopped.is_some() { None } else { end.code };
     let mut metadata = shown(if text.is_empty() { NOTHING } else { &text });
     metadata.insert("exit".to_owned(), exit.map_or(Value::Null, Value::from));
@@ -182,14 +190,30 @@ async fn finish(ran: Ran, title: String, limits: Limits, call: &Call) -> Output 
     if stopped == Some(Stopped::ByUser) {
         metadata.insert("interrupted".to_owned(), true.into());
     }
-    if let Some(path) = path.filter(|_| cut.is_some()) {
+    if let Some((path, _)) = file {
         metadata.insert("outputPath".to_owned(), path.into());
+    }
+    if let Left::Job { id, .. } = left {
+        metadata.insert("jobId".to_owned(), id.into());
     }
     Output { metadata, ..Output::new(title, report) }
 }
 
+/// Makes a job of what the command left running, unless it was stopped or there are too many.
+async fn leave_running(mut running: Running, jobs: &Jobs, start: Start, stopped: bool) -> (End, Left) {
+    let names = if stopped { Vec::new() } else { running.left().await };
+    if names.is_empty() {
+        return (running.end().await, Left::Nothing);
+    }
+    let end = running.so_far();
+    match jobs.begin(running, Start { command: names.join(", "), ..start }) {
+        Ok(job) => (end, Left::Job { id: job.id().to_owned(), names }),
+        Err((running, _)) => (running.end().await, Left::Ended(job::MAX_RUNNING)),
+    }
+}
+
 /// What clients draw of a command.
-fn shown(output: &str) -> Object {
+pub(crate) fn shown(output: &str) -> Object {
     json!({ "output": preview(output) }).as_object().cloned().unwrap_or_default()
 }
 

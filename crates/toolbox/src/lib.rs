@@ -11,6 +11,9 @@ mod diff;
 pub mod edit;
 mod glob;
 mod grep;
+mod job;
+mod job_kill;
+mod job_output;
 mod list;
 mod matching;
 mod plan;
@@ -83,6 +86,8 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(edit::Edit::new(&world.files))
         .with(glob::Glob::new(&world.files))
         .with(grep::Grep::new(&world.files))
+        .with(job_kill::JobKill)
+        .with(job_output::JobOutput)
         .with(list::List::new(&world.files))
         .with(plan::PlanEnter)
         .with(plan::PlanExit)
@@ -106,6 +111,8 @@ mod tests {
     /// What these tools may take of the 3,500 tokens, at 3.6 bytes each, that all tools and the prompt have together:
     /// 9 of at most 13, the large ones among them, and the prompt takes about 500.
     const BUDGET: usize = (3500 - 500) * 36 / 10 * 9 / 13;
+    /// 10 of at most 13, the large ones among them, and the prompt takes about 500.
+    const BUDGET: usize = (3500 - 500) * 36 / 10 * 10 / 13;
 
     #[test]
     fn definitions_are_short() {
@@ -134,6 +141,10 @@ mod tests {
         assert_eq!((names("apply_patch"), names("patch")), ("patchText".into(), "patchText".into()));
         assert_eq!(names("bash"), "command timeout workdir description");
         assert_eq!(names("edit"), "filePath oldString newString replaceAll edits");
+        assert_eq!(names("bash"), "command timeout workdir description background pty");
+        assert_eq!(names("job_output"), "id wait until");
+        assert_eq!(names("job_kill"), "id");
+        assert_eq!(names("edit"), "filePath oldString newString replaceAll");
         assert_eq!(names("glob"), "pattern path");
         assert_eq!(names("grep"), "pattern path include");
         assert_eq!(names("list"), "path ignore");
@@ -160,6 +171,7 @@ mod tests {
         assert_eq!(offered("claude-sonnet-4-5"), "bash edit glob grep question read todowrite write");
         assert_eq!(offered("gpt-5"), "apply_patch bash glob grep question read todowrite");
         assert_eq!(scene.registry.find("patch"), Ok("patch"));
+        assert_eq!(offered.join(" "), "bash edit glob grep job_kill job_output question read todowrite write");
         assert_eq!(scene.registry.find("todoread"), Ok("todoread"));
         assert_eq!(scene.registry.find("view"), Ok("read"));
     }

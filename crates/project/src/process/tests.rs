@@ -3,6 +3,8 @@
 
 use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule, Rules};
 use haft_protocol::Clock;
+use std::time::Duration;
+
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -19,7 +21,7 @@ async fn grant(text: &str, dir: &Path) -> Grant {
 
 async fn start_in(dir: &Path, text: &str, env: &[(&str, &str)]) -> Result<Running, ProcessError> {
     let env = env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let command = Command { text: text.to_owned(), dir: dir.to_owned(), env };
+    let command = Command { text: text.to_owned(), dir: dir.to_owned(), env, ..Command::default() };
     Processes::new("/bin/sh".into(), Vec::new()).spawn(&grant(text, dir).await, &command)
 }
 
@@ -27,19 +29,25 @@ async fn start(text: &str) -> Running {
     start_in(Path::new("/"), text, &[]).await.unwrap()
 }
 
+async fn start_on(streams: Streams, text: &str) -> Running {
+    let command = Command { text: text.to_owned(), dir: "/".into(), streams, ..Command::default() };
+    Processes::new("/bin/sh".into(), Vec::new()).spawn(&grant(text, Path::new("/")).await, &command).unwrap()
+}
+
 async fn all(running: &mut Running) -> String {
-    let mut bytes = Vec::new();
-    while let Some(piece) = running.next().await {
-        bytes.extend(piece);
+    let (mut bytes, mut piece) = (Vec::new(), Vec::new());
+    while running.read(&mut piece).await {
+        bytes.extend(&piece);
     }
     String::from_utf8(bytes).unwrap()
 }
 
 /// Output until there are `count` whole lines.
 async fn lines(running: &mut Running, count: usize) -> Vec<String> {
-    let mut text = String::new();
+    let (mut text, mut piece) = (String::new(), Vec::new());
     while text.matches('\n').count() < count {
-        text.push_str(std::str::from_utf8(&running.next().await.expect("more output")).unwrap());
+        assert!(running.read(&mut piece).await, "more output");
+        text.push_str(std::str::from_utf8(&piece).unwrap());
     }
     text.lines().map(str::to_owned).collect()
 }
@@ -105,14 +113,14 @@ async fn only_the_command_that_was_granted_runs() {
     let granted = grant("true", Path::new("/")).await;
     let processes = Processes::new("/bin/sh".into(), Vec::new());
     for (text, dir) in [("false", "/"), ("true", "/tmp")] {
-        let command = Command { text: text.to_owned(), dir: dir.into(), env: Vec::new() };
+        let command = Command { text: text.to_owned(), dir: dir.into(), ..Command::default() };
         assert!(matches!(processes.spawn(&granted, &command), Err(ProcessError::NotGranted { .. })), "{text} {dir}");
     }
 }
 
 #[tokio::test]
 async fn a_shell_that_is_missing_is_named() {
-    let command = Command { text: "true".to_owned(), dir: "/".into(), env: Vec::new() };
+    let command = Command { text: "true".to_owned(), dir: "/".into(), ..Command::default() };
     let result = Processes::new("/no/shell".into(), Vec::new()).spawn(&grant("true", Path::new("/")).await, &command);
     assert_eq!(result.unwrap_err().to_string(), "cannot start /no/shell");
 }
@@ -205,7 +213,8 @@ async fn what_was_left_in_the_background_does_not_hold_the_call_and_is_ended() {
 #[tokio::test]
 async fn a_flood_from_the_background_does_not_hold_the_call() {
     let mut running = start("yes & echo started").await;
-    while running.next().await.is_some() {}
+    while running.read(&mut Vec::new()).await {}
+    assert_eq!(running.left().await, ["yes"]);
     assert!(running.end().await.left_running);
 }
 
@@ -233,10 +242,130 @@ async fn no_zombie_is_left() {
 #[tokio::test]
 async fn output_waits_in_the_pipe_for_whoever_reads() {
     let mut running = start("yes | head -c 3000000").await;
-    let mut total = 0;
-    while let Some(piece) = running.next().await {
-        assert!(piece.len() <= PIECE);
+    let (mut total, mut piece) = (0, Vec::new());
+    while running.read(&mut piece).await {
+        assert!((1..=running::PIECE).contains(&piece.len()) && piece.capacity() <= 2 * running::PIECE);
         total += piece.len();
     }
     assert_eq!(total, 3_000_000);
+}
+
+/// Each starts something that the shell knows no more of, and says its number.
+const AWAY: [&str; 4] = [
+    "setsid sh -c 'echo $$; exec sleep 1000' & wait",
+    "(setsid sh -c 'echo $$; exec >/dev/null 2>&1; exec sleep 1000' &); sleep 1000",
+    "(setsid sh -c '(setsid sh -c \"trap : TERM; echo \\$\\$; while :; do sleep 1000; done\" &)' &); sleep 1000",
+    "env -i setsid sleep 1000 & echo $!; sleep 1000",
+];
+
+#[tokio::test]
+async fn dropping_it_ends_what_went_away() {
+    for text in AWAY {
+        let mut running = start(text).await;
+        let tree = watch(&lines(&mut running, 1).await);
+        drop(running);
+        all_gone(tree).await;
+    }
+}
+
+#[tokio::test]
+async fn stopping_it_ends_what_went_away() {
+    for text in AWAY {
+        let mut running = start(text).await;
+        let tree = watch(&lines(&mut running, 1).await);
+        running.stop(Duration::from_millis(10));
+        let end = running.end().await;
+        all_gone(tree).await;
+        assert!(!end.left_running, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_went_away_is_told() {
+    let mut running = start("setsid sleep 1000 >/dev/null 2>&1 & echo $!; exit 3").await;
+    let tree = watch(&lines(&mut running, 1).await);
+    assert_eq!(all(&mut running).await, "");
+    assert_eq!(running.left().await, ["sleep 1000"]);
+    assert_eq!(running.end().await, End { code: Some(3), signal: None, left_running: true });
+    all_gone(tree).await;
+}
+
+#[tokio::test]
+async fn what_was_left_can_be_followed_to_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut running = start(&format!("setsid sh -c 'read x < {0}; echo $x; exit 4' & exit 3", fifo.display())).await;
+    assert_eq!(all(&mut running).await, "");
+    assert_eq!(running.left().await.len(), 1);
+    running.follow();
+    let write = tokio::task::spawn_blocking(move || std::fs::write(&fifo, "last\n").unwrap());
+    assert_eq!(all(&mut running).await, "last\n");
+    write.await.unwrap();
+    assert_eq!(running.end().await, End { code: Some(3), signal: None, left_running: false });
+}
+
+#[tokio::test]
+async fn a_terminal_is_one() {
+    let command = "test -t 0 && test -t 1 && test -t 2 && echo $TERM && stty size < /dev/tty && exit 7";
+    let mut running = start_on(Streams::Terminal, command).await;
+    assert_eq!(all(&mut running).await, format!("xterm-256color\r\n{ROWS} {COLUMNS}\r\n"));
+    assert_eq!(running.end().await, End { code: Some(7), signal: None, left_running: false });
+}
+
+#[tokio::test]
+async fn what_runs_on_a_terminal_is_ended() {
+    let mut running = start_on(Streams::Terminal, "echo $$; exec sleep 1000").await;
+    let tree = watch(&lines(&mut running, 1).await);
+    drop(running);
+    all_gone(tree).await;
+    let mut running = start_on(Streams::Terminal, "trap '' HUP; sleep 1000 & echo $!").await;
+    let tree = watch(&lines(&mut running, 1).await);
+    assert_eq!(all(&mut running).await, "");
+    assert!(running.end().await.left_running);
+    all_gone(tree).await;
+    let mut running = start_on(Streams::Terminal, "kill -9 $$").await;
+    assert_eq!(all(&mut running).await, "");
+    assert_eq!(running.end().await.signal, Some(9));
+}
+
+#[tokio::test]
+async fn a_mark_stands_behind_those_of_others() {
+    assert_eq!(marks(None, "b.1"), "b.1");
+    assert_eq!(marks(Some("".into()), "b.1"), "b.1");
+    assert_eq!(marks(Some("a.7".into()), "b.1"), "a.7 b.1");
+    assert_eq!(marks(Some("a".repeat(MAX_MARKS + 1).into()), "b.1"), "b.1");
+    let processes = Processes::new("/bin/sh".into(), Vec::new());
+    let text = "echo $HAFT_COMMAND";
+    for count in 0..2 {
+        let command = Command { text: text.to_owned(), dir: "/".into(), ..Command::default() };
+        let mut running = processes.spawn(&grant(text, Path::new("/")).await, &command).unwrap();
+        let told = all(&mut running).await;
+        assert!(told.trim().ends_with(&format!("{}.{count}", processes.inner.mark)), "{told}");
+    }
+}
+
+/// Does to the guard what the system does when this program is killed: nobody writes the line any more.
+#[tokio::test]
+async fn if_we_are_killed_nothing_goes_on() {
+    let processes = Processes::new("/bin/sh".into(), Vec::new());
+    let text = "echo $$; setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000";
+    let command = Command { text: text.to_owned(), dir: "/".into(), ..Command::default() };
+    let mut running = processes.spawn(&grant(text, Path::new("/")).await, &command).unwrap();
+    let tree = watch(&lines(&mut running, 2).await);
+    let guard = processes.inner.guard.get().unwrap().as_ref().unwrap();
+    guard.lose();
+    all_gone(tree).await;
+    assert_eq!(running.end().await.signal, Some(9));
+}
+
+#[tokio::test]
+async fn the_guard_goes_with_us() {
+    let processes = Processes::new("/bin/sh".into(), Vec::new());
+    let command = Command { text: "true".to_owned(), dir: "/".into(), ..Command::default() };
+    let running = processes.spawn(&grant("true", Path::new("/")).await, &command).unwrap();
+    let guard = processes.inner.guard.get().unwrap().as_ref().unwrap().id();
+    let guard = watch(&[guard.to_string()]);
+    drop((processes, running));
+    all_gone(guard).await;
 }

@@ -10,6 +10,9 @@ use super::window::Window;
 /// Stands for the output of a command that wrote none.
 pub(super) const NOTHING: &str = "(no output)";
 
+/// How many of the things left running are named.
+const NAMED: usize = 3;
+
 /// Why a command was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stopped {
@@ -19,9 +22,25 @@ pub(super) enum Stopped {
     ByUser,
 }
 
+/// What a command left running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Nothing.
+    Nothing,
+    /// Something that goes on as this job, under these names.
+    Job {
+        /// Its id.
+        id: String,
+        /// Command lines.
+        names: Vec<String>,
+    },
+    /// Something that was ended, because so many jobs run already.
+    Ended(usize),
+}
+
 /// An output that is too long to be shown whole.
 #[derive(Debug)]
-pub(super) struct Long<'a> {
+pub(crate) struct Long<'a> {
     cut: Cut<'a>,
     /// Lines that were written in all.
     lines: u64,
@@ -30,11 +49,16 @@ pub(super) struct Long<'a> {
 }
 
 /// Cuts the output down to its end, if it is too long.
-pub(super) fn cut<'a>(text: &'a str, limits: Limits, window: &Window) -> Option<Long<'a>> {
+pub(crate) fn cut<'a>(text: &'a str, limits: Limits, window: &Window) -> Option<Long<'a>> {
     let cut = tail(text, limits)?;
-    // A line feed at the very end begins no line that anybody would count.
-    let lines = window.feeds() + u64::from(!text.ends_with('\n'));
-    Some(Long { cut, lines, bytes: window.total() })
+    Some(Long { cut, lines: window.lines(), bytes: window.bytes() })
+}
+
+impl Long<'_> {
+    /// The end of the output, behind how much it is of the whole and where the rest is; `file` says the latter.
+    pub(crate) fn shown(&self, file: Option<&str>) -> String {
+        format!("...output truncated...\n\n{}\n\n{}", beginning(self, file), self.cut.kept)
+    }
 }
 
 /// Everything in one text: the output or its end, where the rest is, how the command ended if not well.
@@ -44,9 +68,10 @@ pub(super) fn report(
     file: Option<&str>,
     end: End,
     stopped: Option<Stopped>,
+    left: &Left,
 ) -> String {
     let mut report = match long {
-        Some(long) => format!("...output truncated...\n\n{}\n\n{}", beginning(long, file), long.cut.kept),
+        Some(long) => long.shown(file),
         None if text.is_empty() => NOTHING.to_owned(),
         None => text.to_owned(),
     };
@@ -56,7 +81,7 @@ pub(super) fn report(
         }
         report.push_str(&how);
     }
-    let notes = notes(end, stopped);
+    let notes = notes(stopped, left);
     if !notes.is_empty() {
         report.push_str(&format!("\n\n<shell_metadata>\n{}\n</shell_metadata>", notes.join("\n")));
     }
@@ -87,7 +112,7 @@ fn badly(end: End, stopped: Option<Stopped>) -> Option<String> {
     }
 }
 
-fn notes(end: End, stopped: Option<Stopped>) -> Vec<String> {
+fn notes(stopped: Option<Stopped>, left: &Left) -> Vec<String> {
     let stopped = match stopped {
         Some(Stopped::Timeout(limit)) => Some(format!(
             "The command was stopped because it ran longer than {} ms. If it needs more time and does not wait for \
@@ -97,10 +122,25 @@ fn notes(end: End, stopped: Option<Stopped>) -> Vec<String> {
         Some(Stopped::ByUser) => Some("The user stopped the command.".to_owned()),
         None => None,
     };
-    let left = end.left_running.then(|| {
-        "What the command had left running in the background was stopped; nothing goes on after a call.".to_owned()
-    });
+    let left = match left {
+        Left::Nothing => None,
+        Left::Job { id, names } => Some(format!(
+            "What the command left running ({}) goes on as {id}: see job_output, end it with job_kill. It ends with \
+             the session. Next time, use background.",
+            named(names)
+        )),
+        Left::Ended(most) => Some(format!(
+            "What the command left running was ended, because {most} jobs run already: end one with job_kill."
+        )),
+    };
     stopped.into_iter().chain(left).collect()
+}
+
+/// Few enough of these names for one line.
+fn named(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 #[cfg(test)]
@@ -112,15 +152,20 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, end: End, stopped: Option<Stopped>, want: Expect) {
+        check_left(text, end, stopped, &Left::Nothing, want);
+    }
+
+    #[track_caller]
+    fn check_left(text: &str, end: End, stopped: Option<Stopped>, left: &Left, want: Expect) {
         let mut window = Window::default();
         window.push(text.as_bytes());
         let long = cut(text, Limits::default(), &window);
-        want.assert_eq(&report(text, long.as_ref(), Some("The whole output is in F"), end, stopped));
+        want.assert_eq(&report(text, long.as_ref(), Some("The whole output is in F"), end, stopped, left));
     }
 
     #[test]
     fn output_that_fits_is_left_alone() {
-        assert_eq!(report("a\nb\n", None, None, WELL, None), "a\nb\n");
+        assert_eq!(report("a\nb\n", None, None, WELL, None, &Left::Nothing), "a\nb\n");
         check("", WELL, None, expect!["(no output)"]);
     }
 
@@ -178,18 +223,14 @@ mod tests {
             The user stopped the command.
             </shell_metadata>"#]],
         );
-        check(
-            "a\n",
-            End { left_running: true, ..WELL },
-            None,
-            expect![[r#"
-            a
+    }
 
-
-            <shell_metadata>
-            What the command had left running in the background was stopped; nothing goes on after a call.
-            </shell_metadata>"#]],
-        );
+    #[test]
+    fn what_goes_on_is_noted() {
+        let names = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
+        let left = Left::Job { id: "job_7".to_owned(), names };
+        check_left("a\n", WELL, None, &left, expect![[r#""#]]);
+        check_left("", End { left_running: true, ..WELL }, None, &Left::Ended(16), expect![[r#""#]]);
     }
 
     #[test]
@@ -198,7 +239,7 @@ mod tests {
         let mut window = Window::default();
         window.push(text.as_bytes());
         let long = cut(&text, Limits::default(), &window);
-        let report = report(&text, long.as_ref(), Some("The whole output is in F"), WELL, None);
+        let report = report(&text, long.as_ref(), Some("The whole output is in F"), WELL, None, &Left::Nothing);
         let start = "...output truncated...\n\nShowing the last 1999 of 2500 lines. The whole output is in F: grep it, \
                      or read it with an offset.\n\n502\n503\n";
         assert!(report.starts_with(start), "{}", &report[..200]);
@@ -210,7 +251,7 @@ mod tests {
         for text in ["z".repeat(120_000), "z".repeat(120_000) + "\n"] {
             let mut window = Window::default();
             window.push(text.as_bytes());
-            let report = report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None);
+            let report = report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None, &Left::Nothing);
             assert!(report.contains("Showing the last 51200 of "), "{}", &report[..100]);
             assert!(report.contains("could not be kept"));
             assert!(report.len() > 51_200);

@@ -341,15 +341,42 @@ async fn a_flood_is_shown_now_and_then() {
 }
 
 #[tokio::test]
-async fn the_background_does_not_hold_the_call() {
+async fn the_background_does_not_hold_the_call_and_becomes_a_job() {
     let scene = Scene::new();
-    let output = scene.run("bash", json!({"command": "sleep 1000 & echo started"})).await.unwrap();
-    assert!(
-        output.text.starts_with("started\n\n\n<shell_metadata>\nWhat the command had left running"),
-        "{}",
-        output.text
-    );
-    assert_eq!(output.metadata["exit"], 0);
+    for (at, command) in ["sleep 1000 & echo started", "setsid sleep 1000 >/dev/null 2>&1 & echo started"].iter().enumerate()
+    {
+        let output = scene.run("bash", json!({"command": command})).await.unwrap();
+        let id = format!("job_{}", at + 1);
+        let start = format!(
+            "started\n\n\n<shell_metadata>\nWhat the command left running (sleep 1000) goes on as {id}: see job_output"
+        );
+        assert!(output.text.starts_with(&start), "{}", output.text);
+        let want = json!({"output": "started\n", "exit": 0, "truncated": false, "jobId": id});
+        assert_eq!(Value::from(output.metadata), want);
+        let ended = scene.run("job_kill", json!({"id": id})).await.unwrap();
+        assert_eq!(ended.metadata["status"], "killed");
+    }
+}
+
+#[tokio::test]
+async fn what_was_stopped_leaves_nothing() {
+    let scene = Scene::new();
+    let command = "setsid sh -c 'trap : TERM; echo $$; while :; do sleep 1000; done' & wait; sleep 1000";
+    let output = scene.run("bash", json!({"command": command, "timeout": 300})).await.unwrap();
+    let (pid, notes) = output.text.split_once('\n').unwrap();
+    assert!(notes.contains("ran longer than 300 ms") && !notes.contains("job"), "{notes}");
+    assert!(!std::path::Path::new("/proc").join(pid).join("exe").exists());
+    assert_eq!(scene.run("job_output", json!({})).await.unwrap().metadata["jobs"], json!([]));
+}
+
+#[tokio::test]
+async fn a_terminal_is_there_on_request() {
+    let scene = Scene::new();
+    let command = "test -t 1 && printf '\\033[1m%s\\033[0m\\n' bold && printf 'ok %s\\r' 1 2; stty size";
+    let output = scene.run("bash", json!({"command": command, "pty": true})).await.unwrap();
+    assert_eq!(output.text, "bold\n40 120\n");
+    let output = scene.run("bash", json!({"command": "tty; exit 3"})).await.unwrap();
+    assert_eq!(output.text, "not a tty\n(exit code 3)");
 }
 
 #[tokio::test]
@@ -366,6 +393,22 @@ async fn an_output_of_any_size_is_kept_whole_and_shown_at_its_end() {
 }
 
 #[tokio::test]
+async fn what_is_kept_are_the_bytes_themselves() {
+    let scene = Scene::new();
+    let command = "i=0; while [ $i -lt 2500 ]; do printf '\\033[3%dm%d\\000\\r\\n' $((i % 8)) $i; i=$((i + 1)); done";
+    let output = scene.run("bash", json!({"command": command})).await.unwrap();
+    assert!(output.text.ends_with("\n2498\u{2400}\n2499\u{2400}\n"));
+    let kept = std::fs::read(output.metadata["outputPath"].as_str().unwrap()).unwrap();
+    assert!(kept.starts_with(b"\x1b[30m0\0\r\n\x1b[31m1\0\r\n"));
+    // Of a long output that is short to read there is no file.
+    let command = "yes 'at work' | head -c 300000 | tr '\\n' '\\r'; echo 'done   '";
+    let output = scene.run("bash", json!({"command": command})).await.unwrap();
+    assert_eq!(output.text, "done   \n");
+    assert_eq!(output.metadata["truncated"], false);
+    assert_eq!(std::fs::read_dir(scene.path("../outputs")).unwrap().count(), 1);
+}
+
+#[tokio::test]
 async fn many_short_lines_are_kept_too() {
     let scene = Scene::new();
     let output = scene.run("bash", json!({"command": "seq 1 2500"})).await.unwrap();
@@ -376,8 +419,10 @@ async fn many_short_lines_are_kept_too() {
 #[tokio::test]
 async fn what_is_no_text_is_made_safe() {
     let scene = Scene::new();
-    let output = scene.run("bash", json!({"command": "printf 'a\\377b\\033[31m'"})).await.unwrap();
-    assert_eq!(output.text, "a\u{fffd}b\u{1b}[31m");
+    let command = "printf 'a\\377b\\033[31mc\\000d\\n 10%%\\r100%%\\n\\033]0;title\\007'";
+    let output = scene.run("bash", json!({"command": command})).await.unwrap();
+    assert_eq!(output.text, "a\u{fffd}bc\u{2400}d\n100%\n");
+    assert_eq!(output.metadata["output"], output.text);
 }
 
 #[tokio::test]

@@ -1,0 +1,28 @@
+//! The variables a command gets. Pure.
+
+use std::ffi::OsString;
+
+/// Variables whose names are one of these, or end with one after an underscore, are not passed on.
+const SECRET_WORDS: [&str; 3] = ["KEY", "TOKEN", "SECRET"];
+/// Nor are those whose names end with one of these, as in `PGPASSWORD`.
+const SECRET_ENDINGS: [&str; 4] = ["PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
+/// What tells a program that an agent runs it.
+const MARKS: [(&str, &str); 3] = [("HAFT", "1"), ("AGENT", "1"), ("OPENCODE", "1")];
+
+/// The variables a command gets, from those of this program.
+pub(crate) fn environment(
+    ours: impl Iterator<Item = (OsString, OsString)>,
+    secrets: &[String],
+    added: &[(String, String)],
+) -> Vec<(OsString, OsString)> {
+    let secret = |name: &OsString| {
+        let name = name.to_string_lossy().to_uppercase();
+        let last_word = name.rsplit('_').next().unwrap_or(&name);
+        SECRET_WORDS.contains(&last_word)
+            || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+            || secrets.iter().any(|secret| secret.to_uppercase() == name)
+    };
+    let marks = MARKS.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    ours.filter(|(name, _)| !secret(name)).chain(marks).chain(added).collect()
+}

@@ -1,0 +1,135 @@
+//! What the system says of processes (`/proc`).
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read;
+
+/// Most bytes of a process's environment that are looked through.
+const MAX_ENVIRONMENT: u64 = 1024 * 1024;
+
+/// A process, as it was when it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    parent: i32,
+    group: i32,
+    /// When it was started, in ticks of the system. With the number it names a process for all time.
+    started: u64,
+    /// It has ended, and only waits to be noticed. In a container whose first process does not collect them, such
+    /// processes stay for ever.
+    ended: bool,
+}
+
+impl Process {
+    /// The process with this number, if there is one.
+    pub(crate) fn find(pid: i32) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(&String::from_utf8_lossy(&stat))
+    }
+
+    /// Whether the same process is still there under its number, and has not ended.
+    pub(crate) fn is_alive(&self) -> bool {
+        Self::find(self.pid).is_some_and(|now| now.started == self.started && !now.ended)
+    }
+
+    /// When it was started.
+    pub(crate) fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// A line of `/proc/PID/stat`. The name in it may hold anything, also `)`.
+    fn parse(stat: &str) -> Option<Self> {
+        let (begin, rest) = stat.rsplit_once(") ")?;
+        let pid = begin.split(' ').next()?.parse().ok()?;
+        let fields: Vec<&str> = rest.split(' ').take(20).collect();
+        let ended = matches!(*fields.first()?, "Z" | "X");
+        let number = |at: usize| fields.get(at)?.parse().ok();
+        Some(Self { pid, parent: number(1)?, group: number(2)?, started: fields.get(19)?.parse().ok()?, ended })
+    }
+
+    /// Its command line in a few words, at most `most` characters.
+    pub(crate) fn words(&self, most: usize) -> String {
+        let mut bytes = Vec::new();
+        if let Ok(file) = File::open(format!("/proc/{}/cmdline", self.pid)) {
+            // What cannot be read has no name.
+            let _ = file.take(4 * most as u64).read_to_end(&mut bytes);
+        }
+        let text = String::from_utf8_lossy(&bytes).replace(|sign: char| sign.is_control(), " ");
+        text.trim().chars().take(most).collect()
+    }
+
+    fn has(&self, mark: &str) -> bool {
+        let Ok(file) = File::open(format!("/proc/{}/environ", self.pid)) else { return false };
+        let mut bytes = Vec::new();
+        let read = file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes);
+        read.is_ok() && contains_mark(&bytes, mark)
+    }
+}
+
+/// Whether an environment, as the system gives it, holds the mark in its variable.
+fn contains_mark(environment: &[u8], mark: &str) -> bool {
+    environment
+        .split(|&byte| byte == 0)
+        .filter_map(|variable| variable.strip_prefix(super::MARK.as_bytes())?.strip_prefix(b"="))
+        .any(|value| value.split(|&byte| byte == b' ').any(|one| one == mark.as_bytes()))
+}
+
+/// What runs of the group `leader`, of what carries `mark` and was not started before `begun`, and of all that these
+/// have started.
+pub(crate) fn members(leader: i32, mark: &str, begun: u64) -> Vec<Process> {
+    let all = all();
+    let own = std::process::id() as i32;
+    let mut found: HashSet<i32> = all
+        .iter()
+        // What has ended has no environment, and its children have another parent.
+        .filter(|one| one.group == leader || (one.started >= begun && !one.ended && one.has(mark)))
+        .map(|one| one.pid)
+        .collect();
+    loop {
+        let before = found.len();
+        found.extend(all.iter().filter(|one| found.contains(&one.parent)).map(|one| one.pid).collect::<Vec<_>>());
+        if found.len() == before {
+            break;
+        }
+    }
+    all.into_iter().filter(|one| found.contains(&one.pid) && !one.ended && one.pid != own).collect()
+}
+
+fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    entries.flatten().filter_map(number).filter_map(Process::find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_may_have_any_name() {
+        let rest = "0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let row = |stat: &str, want: Option<(i32, i32, i32, bool)>| {
+            let got = Process::parse(&format!("{stat} {rest}"));
+            assert_eq!(got.map(|one| (one.pid, one.parent, one.group, one.ended)), want, "{stat}");
+            assert!(got.is_none_or(|one| one.started == 4711), "{stat}");
+        };
+        row("12 (sleep) S 1 77 77", Some((12, 1, 77, false)));
+        row("12 (a) R 9 (b) Z 1 77 77", Some((12, 1, 77, true)));
+        row("12 (x", None);
+        row("", None);
+        assert_eq!(Process::parse("12 (sleep) S 1 77 77"), None);
+    }
+
+    #[test]
+    fn a_mark_is_a_word_of_its_own_variable() {
+        let row = |environment: &[u8], want: bool| {
+            assert_eq!(contains_mark(environment, "ab.1"), want, "{}", String::from_utf8_lossy(environment));
+        };
+        row(b"A=1\0HAFT_COMMAND=ab.1\0B=2\0", true);
+        row(b"HAFT_COMMAND=cd.7 ab.1", true);
+        row(b"HAFT_COMMAND=ab.12\0", false);
+        row(b"A=HAFT_COMMAND=ab.1\0", false);
+        row(b"HAFT_COMMANDS=ab.1\0", false);
+        row(b"", false);
+    }
+}
