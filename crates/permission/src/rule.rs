@@ -136,39 +136,49 @@ pub fn decide_opaque<'a>(permission: &str, value: &str, rules: &'a [Rule]) -> (A
 /// `rm *` covers `rm`. A character outside Unicode's first plane counts as two, as it does in OpenCode, whose rules
 /// are to mean the same here. Takes time in proportion to the product of both lengths at worst.
 pub fn matches(pattern: &str, value: &str) -> bool {
-    let unify = |text: &str| -> Vec<u16> {
-        text.encode_utf16().map(|unit| if unit == u16::from(b'\\') { u16::from(b'/') } else { unit }).collect()
-    };
-    let (pattern, value) = (unify(pattern), unify(value));
-    let bare = pattern.strip_suffix(&[u16::from(b' '), STAR]);
-    bare.is_some_and(|bare| wild(bare, &value)) || wild(&pattern, &value)
+    // Nearly all are plain, and a search asks for each of very many files: these are compared as they are.
+    if pattern.is_ascii() && value.is_ascii() {
+        return covers_whole(pattern.as_bytes(), value.as_bytes());
+    }
+    let units = |text: &str| -> Vec<u16> { text.encode_utf16().collect() };
+    covers_whole(&units(pattern), &units(value))
 }
 
+fn covers_whole<T: Copy + Into<u16>>(pattern: &[T], value: &[T]) -> bool {
+    let bare = match pattern {
+        [bare @ .., blank, star] if (*blank).into() == BLANK && (*star).into() == STAR => Some(bare),
+        _ => None,
+    };
+    bare.is_some_and(|bare| wild(bare, value)) || wild(pattern, value)
+}
+
+const BLANK: u16 = b' ' as u16;
 const STAR: u16 = b'*' as u16;
 const MARK: u16 = b'?' as u16;
 
-fn wild(pattern: &[u16], value: &[u16]) -> bool {
+fn wild<T: Copy + Into<u16>>(pattern: &[T], value: &[T]) -> bool {
+    let unify = |unit: T| if unit.into() == u16::from(b'\\') { u16::from(b'/') } else { unit.into() };
     let (mut p, mut v) = (0, 0);
     // Where to go back to: after the last star, and the value's place it is tried at.
     let mut star: Option<(usize, usize)> = None;
     while v < value.len() {
-        match pattern.get(p) {
-            Some(&STAR) => {
+        match pattern.get(p).copied().map(unify) {
+            Some(STAR) => {
                 star = Some((p + 1, v));
                 p += 1;
             }
-            Some(&c) if c == MARK || c == value[v] => {
+            Some(c) if c == MARK || c == unify(value[v]) => {
                 p += 1;
                 v += 1;
             }
-            _ => {
+            Some(_) | None => {
                 let Some((after, tried)) = star else { return false };
                 star = Some((after, tried + 1));
                 (p, v) = (after, tried + 1);
             }
         }
     }
-    pattern[p..].iter().all(|&c| c == STAR)
+    pattern[p..].iter().all(|&c| c.into() == STAR)
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Opening a true path without following a link.
 
-use std::ffi::{CStr, OsStr};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
@@ -54,11 +52,6 @@ pub(crate) fn step(folder: &OwnedFd, name: &Path, flags: OFlags) -> Result<Owned
             || statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| kind(&stat) == FileType::Symlink);
         if errno == Errno::NOTDIR && link() { Errno::LOOP } else { errno }
     })
-}
-
-/// The name of an entry as the rest of the program takes it.
-pub(crate) fn os_str(name: &CStr) -> &OsStr {
-    OsStr::from_bytes(name.to_bytes())
 }
 
 /// What `stat` says that a thing is.

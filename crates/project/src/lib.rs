@@ -26,7 +26,8 @@ pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
 pub use place::Place;
 pub use process::{COLUMNS, Command, End, LINGER, ProcessError, Processes, ROWS, Running, Streams};
 pub use search::{
-    BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, SomeFiles,
+    BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
+    Want,
 };
 pub use shell::{named_shell, pick_shell};
 pub use stamp::Stamp;

@@ -1,37 +1,41 @@
 //! Searching the project: which files are there, and which lines match.
 //!
 //! Hidden files are searched, `.git` never, what the project ignores is not. Links are not followed. Each search is
-//! bounded in what it looks at and holds; dropping its future ends it before the next file.
+//! bounded in what it looks at and holds. Dropping its future ends it: before the next file, and within a file before
+//! the next piece of it.
 
+mod bad;
 mod best;
+mod counted;
+mod entries;
+mod find;
+mod grep;
 mod ignored;
 mod lines;
 mod names;
+mod pattern;
 mod walk;
 
-use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_permission::Grant;
 use ignore::gitignore::Gitignore;
 use rustix::fs::{AtFlags, FileType, fstat, statat};
 
-use self::best::Best;
+pub use self::bad::BadPattern;
+pub use self::counted::SomeFiles;
+use self::find::Finding;
+use self::grep::Grepping;
 use self::ignored::{Has, Ignored};
-use self::lines::Lines;
-pub use self::lines::{Line, LinePattern};
-pub use self::names::{BadPattern, Names};
+pub use self::lines::{Line, Role, Want};
+pub use self::names::Names;
+pub use self::pattern::LinePattern;
 use self::walk::{MAX_ENTRIES, Visit, Walk, Walked};
 use crate::door::{self, kind};
 use crate::files::{READ, blocking, for_reading};
-use crate::stamp::modified;
 use crate::{Files, FilesError, Target};
-
-/// How many files that were left out are named.
-const MAX_NAMED: usize = 3;
 
 /// Which files of a folder are wanted.
 #[derive(Debug, Clone)]
@@ -75,7 +79,7 @@ pub struct Gaps {
     pub entries: bool,
 }
 
-/// Which lines of which files are wanted.
+/// What is searched for, and in which files.
 #[derive(Clone)]
 pub struct Grep {
     /// Lines that match this.
@@ -84,17 +88,21 @@ pub struct Grep {
     pub names: Option<Names>,
     /// Whether the file with this title may be read. The others are counted, whatever is in them.
     pub may_read: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Most lines that are wanted.
+    /// What is wanted of the files with matches.
+    pub want: Want,
+    /// Most matches that are wanted, or files where these alone are.
     pub max: usize,
 }
 
-/// Lines that match.
+/// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Matches {
-    /// Files, those changed last first, then by path. They have the wanted number of lines together, or a few more.
+    /// Files, those changed last first, then by path. They have the wanted number of matches together, or a few more.
     pub files: Vec<FileMatches>,
-    /// How many lines match in all.
+    /// How many matches there are in all; with [`Want::Names`] one for each file.
     pub total: usize,
+    /// How many files they are in.
+    pub in_files: usize,
     /// Files that may not be read.
     pub denied: SomeFiles,
     /// Files that were searched in part, because they or one of their lines are too large.
@@ -103,21 +111,14 @@ pub struct Matches {
     pub gaps: Gaps,
 }
 
-/// Some files: how many, and the titles of a few.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SomeFiles {
-    /// How many.
-    pub count: usize,
-    /// The first ones by title.
-    pub titles: Vec<String>,
-}
-
-/// A file with lines that match.
+/// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
     /// Where it is, absolute.
     pub path: PathBuf,
-    /// The first lines, in order; never none.
+    /// How many matches are in it, never none.
+    pub count: usize,
+    /// The first lines that match and those around them, in order; none unless they are wanted.
     pub lines: Vec<Line>,
 }
 
@@ -132,13 +133,11 @@ impl Files {
         let path = for_reading(grant, target.path())?;
         let files = self.clone();
         stoppable(move |stop| {
-            open_folder(&path)?;
+            must_be_folder(&path)?;
             let left_out = names::left_out(&path, &find.left_out)?;
-            let visit =
-                Finding { root: &path, find: &find, best: Mutex::new(Best::new(find.max)), total: AtomicUsize::new(0) };
+            let visit = Finding::new(&path, &find);
             let walked = files.walk(&path, &left_out, stop, &visit);
-            let paths = into_inner(visit.best).into_ordered().map(|((_, path), ())| path).collect();
-            Ok(FoundFiles { paths, total: visit.total.into_inner(), gaps: walked.into() })
+            Ok(visit.found(walked))
         })
         .await
     }
@@ -161,9 +160,7 @@ impl Files {
                     files.walk(&path, &Gitignore::empty(), stop, &visit)
                 }
                 FileType::RegularFile => {
-                    if visit.may_read(&path) {
-                        visit.search(&mut visit.worker(), fd, modified(&stat), &path);
-                    }
+                    visit.one(fd, &stat, &path);
                     Walked { unread: 0, complete: true }
                 }
                 _ => return Err(FilesError::Special { path }),
@@ -187,7 +184,7 @@ impl Files {
         above.into_iter().fold(Ignored::everywhere(top), |ignored, folder| {
             let Ok(dir) = door::open(folder, door::FOLDER) else { return ignored };
             let mut has = Has::default();
-            for name in [".ignore", ".gitignore", ".git"] {
+            for name in Has::NAMES {
                 if statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
                     has.note(name.as_bytes());
                 }
@@ -198,11 +195,11 @@ impl Files {
 }
 
 /// Makes sure that there is a folder at `path`.
-fn open_folder(path: &Path) -> Result<OwnedFd, FilesError> {
+fn must_be_folder(path: &Path) -> Result<(), FilesError> {
     let failed = |errno| FilesError::at(path, "list", errno);
     let fd = door::open(path, READ).map_err(failed)?;
     match kind(&fstat(&fd).map_err(failed)?) {
-        FileType::Directory => Ok(fd),
+        FileType::Directory => Ok(()),
         _ => Err(FilesError::NotAFolder { path: path.to_owned() }),
     }
 }
@@ -226,129 +223,8 @@ impl Drop for StopOnDrop {
 /// By what files are put in order: the smaller, the earlier.
 type Key = (i128, PathBuf);
 
-struct Finding<'a> {
-    root: &'a Path,
-    find: &'a Find,
-    best: Mutex<Best<Key, ()>>,
-    total: AtomicUsize,
-}
-
-impl Visit for Finding<'_> {
-    type Worker = ();
-
-    fn worker(&self) -> Self::Worker {}
-
-    fn file(&self, _worker: &mut (), dir: &OwnedFd, name: &Path, path: &Path) {
-        if !takes(self.find.names.as_ref(), path) {
-            return;
-        }
-        let rank = match self.find.order {
-            Order::Newest => match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => -modified(&stat),
-                // It went away meanwhile.
-                Err(_) => return,
-            },
-            Order::Shallowest => path.strip_prefix(self.root).map_or(0, |below| below.components().count() as i128),
-        };
-        self.total.fetch_add(1, Ordering::Relaxed);
-        lock(&self.best).add((rank, path.to_owned()), 1, ());
-    }
-}
-
-struct Grepping<'a> {
-    files: &'a Files,
-    grep: &'a Grep,
-    stop: &'a AtomicBool,
-    best: Mutex<Best<Key, Vec<Line>>>,
-    total: AtomicUsize,
-    denied: Counted,
-    cut: Counted,
-}
-
-impl<'a> Grepping<'a> {
-    fn new(files: &'a Files, grep: &'a Grep, stop: &'a AtomicBool) -> Self {
-        let best = Mutex::new(Best::new(grep.max));
-        Self { files, grep, stop, best, total: AtomicUsize::new(0), denied: Counted::new(), cut: Counted::new() }
-    }
-
-    /// Whether the file at `path` may be read. If not it is counted.
-    fn may_read(&self, path: &Path) -> bool {
-        let title = self.files.title(path);
-        let may = (self.grep.may_read)(&title);
-        if !may {
-            self.denied.add(title);
-        }
-        may
-    }
-
-    /// Searches an open file that may be read.
-    fn search(&self, lines: &mut Lines<'_>, fd: OwnedFd, modified: i128, path: &Path) {
-        let found = lines.search(File::from(fd));
-        if found.cut {
-            self.cut.add(self.files.title(path));
-        }
-        self.total.fetch_add(found.count, Ordering::Relaxed);
-        if found.count > 0 {
-            lock(&self.best).add((-modified, path.to_owned()), found.lines.len(), found.lines);
-        }
-    }
-
-    fn matches(self, walked: Walked) -> Matches {
-        let files = into_inner(self.best).into_ordered().map(|((_, path), lines)| FileMatches { path, lines });
-        Matches {
-            files: files.collect(),
-            total: self.total.into_inner(),
-            denied: self.denied.into_files(),
-            cut: self.cut.into_files(),
-            gaps: walked.into(),
-        }
-    }
-}
-
-impl<'a> Visit for Grepping<'a> {
-    type Worker = Lines<'a>;
-
-    fn worker(&self) -> Lines<'a> {
-        Lines::new(&self.grep.pattern, self.grep.max, self.stop)
-    }
-
-    fn file(&self, lines: &mut Lines<'a>, dir: &OwnedFd, name: &Path, path: &Path) {
-        if !takes(self.grep.names.as_ref(), path) || !self.may_read(path) {
-            return;
-        }
-        // It may have gone, or turned into something else, since its name was read.
-        let Ok(fd) = door::step(dir, name, READ) else { return };
-        match fstat(&fd) {
-            Ok(stat) if kind(&stat) == FileType::RegularFile => self.search(lines, fd, modified(&stat), path),
-            _ => {}
-        }
-    }
-}
-
 fn takes(names: Option<&Names>, path: &Path) -> bool {
     names.is_none_or(|names| names.take(path))
-}
-
-/// Counts files and remembers a few of their titles, always the same ones.
-struct Counted {
-    count: AtomicUsize,
-    titles: Mutex<Best<String, ()>>,
-}
-
-impl Counted {
-    fn new() -> Self {
-        Self { count: AtomicUsize::new(0), titles: Mutex::new(Best::new(MAX_NAMED)) }
-    }
-
-    fn add(&self, title: String) {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        lock(&self.titles).add(title, 1, ());
-    }
-
-    fn into_files(self) -> SomeFiles {
-        let titles = into_inner(self.titles).into_ordered().map(|(title, ())| title).collect();
-        SomeFiles { count: self.count.into_inner(), titles }
-    }
 }
 
 impl From<Walked> for Gaps {

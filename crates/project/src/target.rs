@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use haft_permission::Grant;
@@ -227,6 +228,11 @@ fn names(path: &Path) -> Vec<OsString> {
 
 /// How to get from the folder `base` to `path`, both absolute and normal.
 fn relative(base: &Path, path: &Path) -> String {
+    // What is below it, which most are, and a search asks for each file.
+    let below = path.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes());
+    if let Some(below) = below.and_then(|below| below.strip_prefix(b"/")) {
+        return String::from_utf8_lossy(below).into_owned();
+    }
     let common = base.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let ups = base.components().skip(common).map(|_| Component::ParentDir);
     ups.chain(path.components().skip(common)).collect::<PathBuf>().display().to_string()

@@ -1,9 +1,11 @@
 //! `glob`: files by name, those changed last first.
 
+pub(crate) mod missing;
+
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use haft_permission::{Access, Effect};
+use haft_permission::{Access, Effect, Grant};
 use haft_project::{Files, Find, Found, FoundFiles, Gaps, Names, Order, Target};
 use haft_tool::{Call, Output, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
@@ -49,14 +51,15 @@ impl Tool for Glob {
         if let Some(path) = &input.path {
             access = access.show("path", path.as_str());
         }
-        let grant = call.ask(access).await?;
+        let grant = call.ask(missing::with_reading(access, &self.files, &target)).await?;
 
         let names = Names::new(target.path(), &input.pattern).tell_model()?;
-        must_be_folder(&target, "glob")?;
+        must_be_folder(&self.files, &grant, &target, "glob").await?;
         let find = Find { names: Some(names), left_out: Vec::new(), order: Order::Newest, max: MAX_FILES };
         let found = self.files.find(&grant, &target, find).await.tell_model()?;
-        Ok(Output::new(target.title(), text(&found))
+        Ok(Output::new(target.title(), text(&input.pattern, &found))
             .meta("count", found.paths.len())
+            .meta("total", found.total)
             .meta("truncated", found.total > found.paths.len()))
     }
 }
@@ -66,19 +69,23 @@ impl Tool for Glob {
 /// # Errors
 ///
 /// [`ToolError::Failed`] for a file, or where nothing is.
-pub(crate) fn must_be_folder(target: &Target, tool: &str) -> Result<(), ToolError> {
+pub(crate) async fn must_be_folder(files: &Files, grant: &Grant, target: &Target, tool: &str) -> Result<(), ToolError> {
     let path = target.path().display();
     Err(ToolError::Failed(match target.found() {
         Found::Folder => return Ok(()),
         Found::File => {
             format!("{tool} path must be a directory: {path} is a file. Name its folder, or read the file")
         }
-        Found::Nothing => format!("{path} does not exist. Leave path out to look through the whole project"),
+        Found::Nothing => missing::told(files, grant, target).await,
     }))
 }
 
-fn text(found: &FoundFiles) -> String {
+fn text(pattern: &str, found: &FoundFiles) -> String {
     let mut text = match found.paths.as_slice() {
+        [] if pattern.contains('[') => {
+            // Names such as `[id]` are usual where files are routes.
+            "No files found. [...] stands for one of the signs in it; for brackets in a name write \\[...\\]".to_owned()
+        }
         [] => "No files found".to_owned(),
         paths => joined(paths),
     };
@@ -129,7 +136,7 @@ mod tests {
         let output = scene.run("glob", json!({"pattern": "*.rs"})).await.unwrap();
         let want = ["src/new.rs", ".hidden.rs", "old.rs"].map(|name| scene.path(name)).join("\n");
         assert_eq!((output.title.as_str(), output.text), ("", want));
-        assert_eq!(serde_json::Value::from(output.metadata), json!({"count": 3, "truncated": false}));
+        assert_eq!(serde_json::Value::from(output.metadata), json!({"count": 3, "total": 3, "truncated": false}));
         let output = scene.run("glob", json!({"pattern": "*", "path": "src"})).await.unwrap();
         assert_eq!((output.title.as_str(), output.text), ("src", scene.path("src/new.rs")));
         let whole = scene.run("glob", json!({"pattern": scene.path("src/*.rs")})).await.unwrap();
@@ -156,9 +163,36 @@ mod tests {
         scene.put("a", "");
         scene.fails("glob", json!({"pattern": "*", "path": "a"}), "is a file. Name its folder").await;
         scene.fails("glob", json!({"pattern": "*", "path": "none"}), "does not exist. Leave path out").await;
-        scene.fails("glob", json!({"pattern": "["}), "\"[\" is no pattern").await;
-        scene.fails("glob", json!({"pattern": "../*"}), "name another folder as path").await;
+        scene.fails("glob", json!({"pattern": "src/["}), "at character 5:\n  src/[\n      ^\n").await;
+        scene.fails("glob", json!({"pattern": "../*"}), "Name another folder as path").await;
         assert_eq!(scene.run("glob", json!({"pattern": "*.zzz"})).await.unwrap().text, "No files found");
+    }
+
+    #[tokio::test]
+    async fn what_may_have_been_meant_is_proposed() {
+        let scene = Scene::new();
+        for name in ["src/parser/lexer/a.rs", "src/parser/b.rs", "docs/c.md"] {
+            scene.put_deep(name, "");
+        }
+        let proposed = |path: &str| format!("Did you mean one of these?\n{}", scene.path(path));
+        for tool in ["glob", "grep", "list"] {
+            let input = |path: &str| json!({"pattern": "x", "path": path});
+            scene.fails(tool, input("src/parsre"), &proposed("src/parser")).await;
+            scene.fails(tool, input("lexer"), &proposed("src/parser/lexer")).await;
+            scene.fails(tool, input("lib/b.rs"), &proposed("src/parser/b.rs")).await;
+            scene.fails(tool, input("no*where"), "does not exist. Leave path out").await;
+            scene.fails(tool, input("../outsidr"), &proposed("../outside")).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn brackets_that_find_nothing_are_explained() {
+        let scene = Scene::new();
+        scene.put_deep("app/[id]/page.ts", "");
+        let output = scene.run("glob", json!({"pattern": "app/[id]/*.ts"})).await.unwrap();
+        assert!(output.text.ends_with(r"for brackets in a name write \[...\]"), "{}", output.text);
+        let output = scene.run("glob", json!({"pattern": r"app/\[id\]/*.ts"})).await.unwrap();
+        assert_eq!(output.text, scene.path("app/[id]/page.ts"));
     }
 
     #[tokio::test]

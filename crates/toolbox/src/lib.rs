@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(names("job_kill"), "id");
         assert_eq!(names("edit"), "filePath oldString newString replaceAll");
         assert_eq!(names("glob"), "pattern path");
-        assert_eq!(names("grep"), "pattern path include");
+        assert_eq!(names("grep"), "pattern path include context mode");
         assert_eq!(names("list"), "path ignore");
         assert_eq!(names("question"), "questions");
         assert_eq!(names("batch"), "tool_calls");

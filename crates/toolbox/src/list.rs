@@ -10,7 +10,7 @@ use haft_tool::{Call, Output, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::glob::{gaps, must_be_folder};
+use crate::glob::{gaps, missing, must_be_folder};
 use crate::reach::reach;
 use crate::text::on_one_line;
 
@@ -84,9 +84,9 @@ impl Tool for List {
         let path = target.path().display().to_string();
         let access =
             Access::new("list", path.as_str()).with(Effect::Read(target.path().to_owned())).show("path", path.as_str());
-        let grant = call.ask(access).await?;
+        let grant = call.ask(missing::with_reading(access, &self.files, &target)).await?;
 
-        must_be_folder(&target, "list")?;
+        must_be_folder(&self.files, &grant, &target, "list").await?;
         let left_out = LEFT_OUT.iter().map(|one| (*one).to_owned()).chain(own).collect();
         let find = Find { names: None, left_out, order: Order::Shallowest, max: MAX_FILES };
         let found = self.files.find(&grant, &target, find).await.tell_model()?;

@@ -34,6 +34,18 @@ impl<K: Ord, V> Best<K, V> {
         }
     }
 
+    /// Whether there is nothing for what `is_behind` says of the last one that is kept: enough comes before it.
+    pub(super) fn is_past(&self, is_behind: impl Fn(&K) -> bool) -> bool {
+        self.held >= self.max && self.kept.last_key_value().is_none_or(|(last, _)| is_behind(last))
+    }
+
+    /// Takes what `other` kept.
+    pub(super) fn absorb(&mut self, other: Self) {
+        for (key, (weight, value)) in other.kept {
+            self.add(key, weight, value);
+        }
+    }
+
     /// What was kept, in order.
     pub(super) fn into_ordered(self) -> impl Iterator<Item = (K, V)> {
         self.kept.into_iter().map(|(key, (_, value))| (key, value))
@@ -53,6 +65,16 @@ mod tests {
             }
             best.into_ordered().map(|(key, ())| key).collect::<Vec<_>>()
         };
+        let halves = |at: usize| {
+            let mut best = Best::new(max);
+            for half in [&come[..at], &come[at..]] {
+                let mut own = Best::new(max);
+                half.iter().for_each(|(key, weight)| own.add(*key, *weight, ()));
+                best.absorb(own);
+            }
+            best.into_ordered().map(|(key, ())| key).collect::<Vec<_>>()
+        };
+        (0..=come.len()).for_each(|at| assert_eq!(halves(at), want, "in two parts, cut at {at}"));
         assert_eq!(run(&mut come.iter()), want);
         assert_eq!(run(&mut come.iter().rev()), want, "the other way round");
     }
@@ -63,6 +85,19 @@ mod tests {
         check(5, &[(2, 1), (1, 1)], &[1, 2]);
         check(0, &[(1, 1)], &[]);
         check(3, &[], &[]);
+    }
+
+    #[test]
+    fn what_comes_behind_enough_others_is_not_even_looked_at() {
+        let past = |max: usize, kept: &[u32], key: u32| {
+            let mut best = Best::new(max);
+            kept.iter().for_each(|key| best.add(*key, 1, ()));
+            best.is_past(|last| key > *last)
+        };
+        assert!(past(2, &[1, 3], 4));
+        assert!(!past(2, &[1, 3], 3) && !past(2, &[1, 3], 2));
+        assert!(!past(3, &[1, 3], 4));
+        assert!(past(0, &[], 1));
     }
 
     #[test]

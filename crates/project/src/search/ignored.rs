@@ -1,4 +1,5 @@
-//! What a project wants left alone: its `.gitignore` and `.ignore` files, and the user's own list for all projects.
+//! What a project wants left alone: its `.gitignore`, `.ignore` and `.rgignore` files, and the user's own list for all
+//! projects.
 //!
 //! The files are a project's, thus anything: a pipe that never ends, a link to a device, a gigabyte. They are opened
 //! like every file, and only so much of them counts.
@@ -30,6 +31,8 @@ pub(super) struct Ignored {
 #[derive(Debug)]
 struct Level {
     above: Option<Arc<Level>>,
+    /// `.rgignore` here.
+    search: Option<Gitignore>,
     /// `.ignore` here.
     own: Option<Gitignore>,
     /// `.gitignore` here.
@@ -47,17 +50,19 @@ impl Ignored {
     pub(super) fn everywhere(base: &Path) -> Self {
         let (everywhere, _) = GitignoreBuilder::new(base).build_global();
         let everywhere = Arc::new(everywhere);
-        Self { level: Arc::new(Level { above: None, own: None, git: None, exclude: None, top: false, everywhere }) }
+        let level = Level { above: None, search: None, own: None, git: None, exclude: None, top: false, everywhere };
+        Self { level: Arc::new(level) }
     }
 
     /// The same with what the open folder `dir` at `path` says. `has` tells which names are in it.
     pub(super) fn below(&self, path: &Path, dir: &OwnedFd, has: Has) -> Self {
-        if !has.ignore && !has.gitignore && !has.git {
+        if !has.any() {
             return self.clone();
         }
         let read = |wanted: bool, name: &str| wanted.then(|| rules(path, dir, Path::new(name))).flatten();
         let level = Level {
             above: Some(Arc::clone(&self.level)),
+            search: read(has.rgignore, ".rgignore"),
             own: read(has.ignore, ".ignore"),
             git: read(has.gitignore, ".gitignore"),
             exclude: has.git.then(|| exclude(path, dir)).flatten(),
@@ -67,8 +72,8 @@ impl Ignored {
         Self { level: Arc::new(level) }
     }
 
-    /// Whether the file or folder at `path` is to be left alone. The nearest file that speaks of it counts; `.ignore`
-    /// has the word before `.gitignore`, and that before the others.
+    /// Whether the file or folder at `path` is to be left alone. The nearest file that speaks of it counts;
+    /// `.rgignore` has the word before `.ignore`, that before `.gitignore`, and that before the others.
     pub(super) fn holds(&self, path: &Path, is_folder: bool) -> bool {
         let levels = || std::iter::successors(Some(&*self.level), |level| level.above.as_deref());
         let say = |rules: Option<&Gitignore>| match rules.map(|rules| rules.matched(path, is_folder)) {
@@ -81,7 +86,8 @@ impl Ignored {
             levels().take_while(move |level| !std::mem::replace(&mut outside, level.top))
         };
         levels()
-            .find_map(|level| say(level.own.as_ref()))
+            .find_map(|level| say(level.search.as_ref()))
+            .or_else(|| levels().find_map(|level| say(level.own.as_ref())))
             .or_else(|| repository().find_map(|level| say(level.git.as_ref())))
             .or_else(|| repository().find_map(|level| say(level.exclude.as_ref())))
             .or_else(|| say(Some(&self.level.everywhere)))
@@ -92,14 +98,23 @@ impl Ignored {
 /// Which of the names that matter are in a folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Has {
+    pub(super) rgignore: bool,
     pub(super) ignore: bool,
     pub(super) gitignore: bool,
     pub(super) git: bool,
 }
 
 impl Has {
+    /// The names that [`Has::note`] knows.
+    pub(super) const NAMES: [&'static str; 4] = [".rgignore", ".ignore", ".gitignore", ".git"];
+
+    fn any(self) -> bool {
+        self.rgignore || self.ignore || self.gitignore || self.git
+    }
+
     pub(super) fn note(&mut self, name: &[u8]) {
         match name {
+            b".rgignore" => self.rgignore = true,
             b".ignore" => self.ignore = true,
             b".gitignore" => self.gitignore = true,
             b".git" => self.git = true,

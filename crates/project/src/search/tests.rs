@@ -1,7 +1,9 @@
 //! Searches on temporary folders, and what hostile folders try.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
 use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule};
@@ -89,7 +91,8 @@ fn newest(max: usize) -> Find {
 }
 
 fn grep(pattern: &str, max: usize) -> Grep {
-    Grep { pattern: LinePattern::new(pattern).unwrap(), names: None, may_read: Arc::new(|_| true), max }
+    let want = Want::Lines { context: 0 };
+    Grep { pattern: LinePattern::new(pattern).unwrap(), names: None, may_read: Arc::new(|_| true), want, max }
 }
 
 #[tokio::test]
@@ -171,6 +174,36 @@ async fn an_ignore_file_brings_back_what_a_gitignore_hides() {
 }
 
 #[tokio::test]
+async fn a_list_for_searches_alone_has_the_first_word() {
+    let scene = scene();
+    scene.put(&[
+        ("a.log", "x\n"),
+        ("b.log", "x\n"),
+        ("c", "x\n"),
+        ("sub/c", "x\n"),
+        (".gitignore", "*.log\n"),
+        (".ignore", "!*.log\n"),
+        (".rgignore", "b.log\nc\n"),
+        ("sub/.ignore", "!c\n"),
+    ]);
+    assert_eq!(scene.lines("", "x").await, "a.log:1");
+    assert_eq!(scene.lines("sub", "x").await, "");
+}
+
+#[tokio::test]
+async fn of_files_with_matches_so_many_are_named_and_all_counted() {
+    let scene = scene();
+    scene.put(&[("a", "x\nx\n"), ("b", "y\n"), ("c", "x\n"), ("d", "x\nx\nx\n")]);
+    let found = |want: Want| Grep { want, ..grep("x", 2) };
+    let counts = scene.grep("", found(Want::Counts)).await;
+    let by_file: Vec<usize> = counts.files.iter().map(|file| file.count).collect();
+    assert_eq!((by_file.as_slice(), counts.total, counts.in_files), (&[2, 1][..], 6, 3));
+    let names = scene.grep("", found(Want::Names)).await;
+    let paths: Vec<PathBuf> = names.files.into_iter().map(|file| file.path).collect();
+    assert_eq!((scene.titles(&paths).as_str(), names.total, names.in_files), ("a c", 3, 3));
+}
+
+#[tokio::test]
 async fn a_repository_inside_answers_to_nobody_above() {
     let scene = scene();
     scene.put(&[
@@ -197,6 +230,16 @@ async fn patterns_of_the_caller_are_left_out() {
 }
 
 #[tokio::test]
+async fn deep_folders_are_gone_through_like_others() {
+    let scene = scene();
+    let names: Vec<String> = (0..60).map(|depth| format!("{}f{depth}", "d/".repeat(depth))).collect();
+    scene.put(&names.iter().map(|name| (name.as_str(), "x\n")).collect::<Vec<_>>());
+    assert_eq!(scene.find("", "").await, names.join(" "));
+    let deep: Vec<String> = names.into_iter().filter(|name| name.ends_with('9')).collect();
+    assert_eq!(scene.find("d/d", "*9").await, deep.join(" "));
+}
+
+#[tokio::test]
 async fn links_are_not_followed() {
     let scene = scene();
     fs::write(scene.base.path().join("outside/secret"), "x\n").unwrap();
@@ -220,10 +263,9 @@ async fn a_folder_that_turned_into_a_link_is_not_entered() {
     assert!(matches!(scene.files.grep(&grant, &target, grep("x", 9)).await, Err(FilesError::Link { .. })));
     let stop = AtomicBool::new(false);
     let find = newest(9);
-    let visit =
-        Finding { root: target.path(), find: &find, best: Mutex::new(Best::new(9)), total: AtomicUsize::new(0) };
+    let visit = Finding::new(target.path(), &find);
     let walked = scene.files.walk(target.path(), &Gitignore::empty(), &stop, &visit);
-    assert_eq!((walked.unread, visit.total.into_inner()), (1, 0));
+    assert_eq!((walked.unread, visit.found(walked).total), (1, 0));
 }
 
 #[tokio::test]
@@ -313,11 +355,11 @@ fn so_many_entries_are_looked_at_and_no_more() {
     let walked = |max_entries: usize| {
         let find = newest(100);
         let root = scene.files.root();
-        let visit = Finding { root, find: &find, best: Mutex::new(Best::new(100)), total: AtomicUsize::new(0) };
+        let visit = Finding::new(root, &find);
         let stop = AtomicBool::new(false);
         let ignored = Ignored::everywhere(root);
         let walked = Walk { ignored, left_out: None, stop: &stop, max_entries }.run(root, &visit);
-        (visit.total.into_inner(), walked.complete)
+        (visit.found(walked).total, walked.complete)
     };
     assert_eq!(walked(23), (20, true));
     assert_eq!(walked(22), (19, false));
@@ -335,11 +377,17 @@ impl Visit for Stopping<'_> {
 
     fn worker(&self) -> Self::Worker {}
 
+    fn wants(&self, _path: &Path) -> bool {
+        true
+    }
+
     fn file(&self, _worker: &mut (), _dir: &OwnedFd, _name: &Path, _path: &Path) {
         if self.seen.fetch_add(1, Ordering::Relaxed) == 1 {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
+
+    fn end(&self, _worker: ()) {}
 }
 
 #[test]

@@ -1,26 +1,31 @@
 //! Going through a folder and all below it, by handles: no link is followed, and a folder that turns into one is not
 //! entered.
 
-use std::ffi::CString;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ignore::gitignore::Gitignore;
-use rustix::fs::{AtFlags, Dir, FileType, OFlags, statat};
+use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
+use super::entries::Entries;
 use super::ignored::{Has, Ignored};
-use crate::door::{self, kind, os_str};
+use crate::door;
 use crate::files::READ;
 
 /// Most files and folders that one search looks at.
 pub(super) const MAX_ENTRIES: usize = 1_000_000;
 /// How many of them one thread looks at before others help: threads cost more than a small project takes.
 const ALONE: usize = 1000;
-/// Most threads of one search.
-const MAX_THREADS: usize = 4;
+/// Most threads of one search; there are no more than cores.
+const MAX_THREADS: usize = 12;
+/// Folders that lie deeper are opened by their whole path. What lies in the others is reached from the open folder it is
+/// in, which costs less; no more than this many of them are held for each thread.
+const MAX_HELD: usize = 16;
 /// More files than this in one folder are shared out in parts of this size.
 const PART: usize = 256;
 
@@ -31,8 +36,14 @@ pub(super) trait Visit: Sync {
 
     fn worker(&self) -> Self::Worker;
 
+    /// Whether the file at `path` is wanted at all, by its name: asked first, because it costs the least.
+    fn wants(&self, path: &Path) -> bool;
+
     /// Looks at the plain file `name` in the open folder `dir`; `path` is the whole of it.
     fn file(&self, worker: &mut Self::Worker, dir: &OwnedFd, name: &Path, path: &Path);
+
+    /// Takes what a thread has found.
+    fn end(&self, worker: Self::Worker);
 }
 
 /// A walk that is about to begin.
@@ -60,14 +71,14 @@ pub(super) struct Walked {
 enum Item {
     Folder {
         path: PathBuf,
+        /// The open folder it is in, where that is held.
+        above: Option<Arc<OwnedFd>>,
+        /// How many folders it is in, from the first one on.
+        depth: usize,
         ignored: Ignored,
     },
     /// Some of the files of a folder, none of which is ignored.
-    Files {
-        path: Arc<PathBuf>,
-        dir: Arc<OwnedFd>,
-        names: Vec<CString>,
-    },
+    Files { path: Arc<PathBuf>, dir: Arc<OwnedFd>, names: Vec<PathBuf> },
 }
 
 #[derive(Default)]
@@ -90,119 +101,178 @@ impl Walk<'_> {
     /// Goes through the folder at the true path `root`.
     pub(super) fn run<V: Visit>(&self, root: &Path, visit: &V) -> Walked {
         let shared = Shared::default();
-        shared.add(Item::Folder { path: root.to_owned(), ignored: self.ignored.clone() });
+        shared.add(vec![Item::Folder { path: root.to_owned(), above: None, depth: 0, ignored: self.ignored.clone() }]);
         let helpers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS) - 1;
+        let work = |alone: &mut dyn FnMut()| {
+            let mut thread =
+                Thread { walk: self, visit, shared: &shared, worker: visit.worker(), scratch: <_>::default() };
+            while let Some(turn) = shared.next(self.stop) {
+                thread.item(turn);
+                alone();
+            }
+            visit.end(thread.worker);
+        };
         std::thread::scope(|scope| {
             let mut alone = true;
-            let mut worker = visit.worker();
-            while let Some(turn) = shared.next(self.stop) {
-                self.item(turn, visit, &mut worker);
+            work(&mut || {
                 if alone && shared.entries.load(Ordering::Relaxed) > ALONE {
                     alone = false;
                     for _ in 0..helpers {
-                        scope.spawn(|| {
-                            let mut worker = visit.worker();
-                            while let Some(turn) = shared.next(self.stop) {
-                                self.item(turn, visit, &mut worker);
-                            }
-                        });
+                        scope.spawn(|| work(&mut || {}));
                     }
                 }
-            }
+            });
         });
         let stopped = self.stop.load(Ordering::Relaxed);
         let complete = !stopped && !shared.full.into_inner();
         Walked { unread: shared.unread.into_inner(), complete }
     }
+}
 
-    fn item<V: Visit>(&self, mut turn: Turn<'_>, visit: &V, worker: &mut V::Worker) {
+/// One of the threads of a walk.
+struct Thread<'a, V: Visit> {
+    walk: &'a Walk<'a>,
+    visit: &'a V,
+    shared: &'a Shared,
+    worker: V::Worker,
+    scratch: Scratch,
+}
+
+/// Memory that is used again for each folder.
+#[derive(Default)]
+struct Scratch {
+    entries: Entries,
+    /// The path of the entry that is looked at.
+    path: Vec<u8>,
+}
+
+impl<V: Visit> Thread<'_, V> {
+    fn item(&mut self, mut turn: Turn<'_>) {
         match turn.item.take() {
-            Some(Item::Folder { path, ignored }) => self.folder(turn.shared, path, &ignored, visit, worker),
-            Some(Item::Files { path, dir, names }) => self.files(&path, &dir, &names, visit, worker),
+            Some(Item::Folder { path, above, depth, ignored }) => self.folder(path, above, depth, &ignored),
+            Some(Item::Files { path, dir, names }) => self.files(&path, &dir, names.iter().map(PathBuf::as_path)),
             None => {}
         }
     }
 
-    fn folder<V: Visit>(&self, shared: &Shared, path: PathBuf, ignored: &Ignored, visit: &V, worker: &mut V::Worker) {
-        let (dir, entries) = match self.entries(shared, &path) {
-            Ok(read) => read,
+    fn folder(&mut self, path: PathBuf, above: Option<Arc<OwnedFd>>, depth: usize, ignored: &Ignored) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let shared = self.shared;
+        let read = self.entries(&mut scratch.entries, &path, above.as_deref());
+        drop(above);
+        match read {
+            Ok(dir) => self.sort(path, Arc::new(dir), depth, ignored, &mut scratch),
             // It went away meanwhile.
-            Err(Errno::NOENT) => return,
+            Err(Errno::NOENT) => {}
             Err(_) => {
                 shared.unread.fetch_add(1, Ordering::Relaxed);
-                return;
             }
-        };
+        }
+        self.scratch = scratch;
+    }
+
+    /// Puts the folders of a folder with the work to be done, and looks at its files.
+    fn sort(&mut self, path: PathBuf, dir: Arc<OwnedFd>, depth: usize, ignored: &Ignored, scratch: &mut Scratch) {
+        let Scratch { entries, path: below } = scratch;
         let mut has = Has::default();
-        entries.iter().for_each(|(name, _)| has.note(name.to_bytes()));
+        entries.iter().for_each(|(name, _)| has.note(name.as_os_str().as_bytes()));
         let ignored = ignored.below(&path, &dir, has);
-        let mut files = Vec::new();
-        for (name, kind) in entries {
-            if self.stop.load(Ordering::Relaxed) {
+        let base = begin(below, &path);
+        let (mut folders, mut files) = (Vec::new(), Vec::new());
+        for (name, kind) in entries.iter() {
+            if self.walk.stop.load(Ordering::Relaxed) {
                 return;
             }
             let folder = kind == FileType::Directory;
-            if name.to_bytes() == b".git" || !(folder || kind == FileType::RegularFile) {
+            if name == Path::new(".git") || !(folder || kind == FileType::RegularFile) {
                 continue;
             }
-            let below = path.join(os_str(&name));
-            let left_out = self.left_out.is_some_and(|rules| rules.matched(&below, folder).is_ignore());
-            if left_out || ignored.holds(&below, folder) {
+            let below = join(below, base, name);
+            if !folder && !self.visit.wants(below) {
+                continue;
+            }
+            let left_out = self.walk.left_out.is_some_and(|rules| rules.matched(below, folder).is_ignore());
+            if left_out || ignored.holds(below, folder) {
                 continue;
             }
             if folder {
-                shared.add(Item::Folder { path: below, ignored: ignored.clone() });
+                let above = (depth < MAX_HELD).then(|| Arc::clone(&dir));
+                folders.push(Item::Folder {
+                    path: below.to_owned(),
+                    above,
+                    depth: depth + 1,
+                    ignored: ignored.clone(),
+                });
             } else {
                 files.push(name);
             }
         }
+        // First what others can begin with.
+        self.shared.add(folders);
         if files.len() <= PART {
-            return self.files(&path, &dir, &files, visit, worker);
+            return self.files_at(below, &path, &dir, files.into_iter());
         }
-        let (path, dir) = (Arc::new(path), Arc::new(dir));
-        for names in files.chunks(PART) {
-            let names = names.to_vec();
-            shared.add(Item::Files { path: Arc::clone(&path), dir: Arc::clone(&dir), names });
-        }
+        let path = Arc::new(path);
+        let parts = files.chunks(PART).map(|names| Item::Files {
+            path: Arc::clone(&path),
+            dir: Arc::clone(&dir),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        });
+        self.shared.add(parts.collect());
     }
 
-    fn files<V: Visit>(&self, path: &Path, dir: &OwnedFd, names: &[CString], visit: &V, worker: &mut V::Worker) {
+    fn files<'n>(&mut self, path: &Path, dir: &OwnedFd, names: impl Iterator<Item = &'n Path>) {
+        let mut below = std::mem::take(&mut self.scratch.path);
+        self.files_at(&mut below, path, dir, names);
+        self.scratch.path = below;
+    }
+
+    fn files_at<'n>(&mut self, below: &mut Vec<u8>, path: &Path, dir: &OwnedFd, names: impl Iterator<Item = &'n Path>) {
+        let base = begin(below, path);
         for name in names {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.walk.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let name = Path::new(os_str(name));
-            visit.file(worker, dir, name, &path.join(name));
+            self.visit.file(&mut self.worker, dir, name, join(below, base, name));
         }
     }
 
     /// Opens a folder and reads what is in it, as far as the most entries allow.
-    fn entries(&self, shared: &Shared, path: &Path) -> Result<(OwnedFd, Vec<(CString, FileType)>), Errno> {
-        let dir = door::open(path, READ | OFlags::DIRECTORY)?;
-        let mut entries = Vec::new();
-        for entry in Dir::read_from(&dir)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
+    fn entries(&self, entries: &mut Entries, path: &Path, above: Option<&OwnedFd>) -> Result<OwnedFd, Errno> {
+        let flags = READ | OFlags::DIRECTORY;
+        let dir = match (above, path.file_name()) {
+            (Some(above), Some(name)) => door::step(above, Path::new(name), flags)?,
+            (None, _) | (_, None) => door::open(path, flags)?,
+        };
+        entries.read(&dir, || {
+            if self.walk.stop.load(Ordering::Relaxed) {
+                return false;
             }
-            if self.stop.load(Ordering::Relaxed) {
-                break;
+            let over = self.shared.entries.fetch_add(1, Ordering::Relaxed) >= self.walk.max_entries;
+            if over {
+                self.shared.full.store(true, Ordering::Relaxed);
             }
-            if shared.entries.fetch_add(1, Ordering::Relaxed) >= self.max_entries {
-                shared.full.store(true, Ordering::Relaxed);
-                break;
-            }
-            let kind = match entry.file_type() {
-                FileType::Unknown => {
-                    statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).map_or(FileType::Unknown, |stat| kind(&stat))
-                }
-                known => known,
-            };
-            entries.push((name.to_owned(), kind));
-        }
-        Ok((dir, entries))
+            !over
+        })?;
+        Ok(dir)
     }
+}
+
+/// Makes `buffer` the beginning of all paths in the folder `path`, and says how long that is.
+fn begin(buffer: &mut Vec<u8>, path: &Path) -> usize {
+    buffer.clear();
+    buffer.extend_from_slice(path.as_os_str().as_bytes());
+    if buffer.last() != Some(&b'/') {
+        buffer.push(b'/');
+    }
+    buffer.len()
+}
+
+/// The path of `name` behind the first `base` bytes of `buffer`.
+fn join<'b>(buffer: &'b mut Vec<u8>, base: usize, name: &Path) -> &'b Path {
+    buffer.truncate(base);
+    buffer.extend_from_slice(name.as_os_str().as_bytes());
+    Path::new(OsStr::from_bytes(buffer))
 }
 
 impl Shared {
@@ -211,9 +281,17 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, item: Item) {
-        self.lock().items.push(item);
-        self.more.notify_one();
+    fn add(&self, items: Vec<Item>) {
+        if items.is_empty() {
+            return;
+        }
+        let several = items.len() > 1;
+        self.lock().items.extend(items);
+        if several {
+            self.more.notify_all();
+        } else {
+            self.more.notify_one();
+        }
     }
 
     /// The next item; waits while others may still add one. `None` when all is done, or stopped.

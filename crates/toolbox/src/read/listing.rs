@@ -59,7 +59,7 @@ fn page(names: &[String], offset: usize, limit: usize) -> &[String] {
 }
 
 /// Names that may have been meant by `name`: those that contain it or that it contains, then those spelled alike.
-pub(super) fn near(entries: &[Entry], name: &str) -> Vec<String> {
+pub(crate) fn near(entries: &[Entry], name: &str) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut near: Vec<(u32, &str)> = entries
         .iter()
