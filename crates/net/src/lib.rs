@@ -12,10 +12,19 @@
 //! # Ok::<(), haft_net::NetError>(())
 //! ```
 //!
-//! **Never here:** retries, keys, what an answer means.
+//! [`Web`] fetches what anybody may have named, one step at a time: it says where a URL leads before it goes there, and
+//! then goes exactly there.
+//!
+//! **Never here:** retries, keys, what an answer means, who may go where.
 
+mod address;
 mod proxy;
 mod tls;
+mod web;
+
+pub use address::{Inside, inside};
+pub use reqwest::Url;
+pub use web::{Answer, Lookup, Place, Web, WebError};
 
 use std::time::Duration;
 

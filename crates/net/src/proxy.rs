@@ -1,6 +1,7 @@
 //! Which requests go through a proxy: what the system says, but never those to this machine.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -9,12 +10,16 @@ use reqwest::Url;
 
 /// The system's settings as they are now.
 pub(crate) fn system() -> reqwest::Proxy {
-    let settings = Matcher::from_system();
+    by(Arc::new(Matcher::from_system()))
+}
+
+/// The same with settings that were read before.
+pub(crate) fn by(settings: Arc<Matcher>) -> reqwest::Proxy {
     reqwest::Proxy::custom(move |target| hop(&settings, target))
 }
 
 /// The proxy for requests to `target`, with its credentials, or `None` to go there directly.
-fn hop(settings: &Matcher, target: &Url) -> Option<Url> {
+pub(crate) fn hop(settings: &Matcher, target: &Url) -> Option<Url> {
     if is_loopback(target) {
         return None;
     }

@@ -14,6 +14,7 @@ mod grep;
 mod job;
 mod job_kill;
 mod job_output;
+pub mod html;
 mod list;
 mod matching;
 mod plan;

@@ -14,6 +14,7 @@ mod frontmatter;
 mod permission;
 mod retry;
 mod truncate;
+mod webfetch_html;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -77,11 +78,13 @@ const SETS: &[Set] = &[
     Set::new("permission", permission::check, 99),
     Set::new("retry", retry::check, 98),
     Set::new("truncate", truncate::check, 100),
+    Set::new("webfetch-html", webfetch_html::check, 98),
 ];
 
 /// Sets of the reference that nothing is built for yet.
 const LATER: &[&str] = &["apply-patch", "schema-transform", "webfetch-html"];
 const LATER: &[&str] = &["edit-match", "schema-transform", "webfetch-html"];
+const LATER: &[&str] = &["apply-patch", "edit-match", "schema-transform"];
 
 fn main() -> anyhow::Result<ExitCode> {
     // A test runner asks every test program for its tests; this one has none to name.

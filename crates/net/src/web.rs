@@ -1,0 +1,336 @@
+//! Fetching what anybody may have named, one step at a time.
+//!
+//! A name is looked up once. The caller sees where it leads and decides; then the connection goes to exactly the
+//! addresses that were seen, so that a name cannot lead elsewhere between the look and the step. Redirects are handed
+//! back: each is a step of its own. No cookies are kept or sent, no credentials, no word of where one comes from.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::Url;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
+use rustls::ClientConfig;
+
+use crate::address::{Inside, inside};
+use crate::{USER_AGENT, proxy, tls};
+
+/// Most addresses of one name that are looked at and tried.
+const MAX_ADDRESSES: usize = 16;
+/// Longest that one address may take to open a connection, where others are left to try.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Finds the addresses of a name.
+pub trait Lookup: Send + Sync {
+    /// The addresses of `host`. Dropping the future ends the wait.
+    fn lookup<'a>(&'a self, host: &'a str) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
+}
+
+/// The system's own way.
+struct System;
+
+impl Lookup for System {
+    fn lookup<'a>(&'a self, host: &'a str) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// What fetches. A handle, cheap to clone and to make: settings and certificates are read when they are first needed.
+#[derive(Clone)]
+pub struct Web {
+    lookup: Arc<dyn Lookup>,
+    tls: Arc<OnceLock<Result<ClientConfig, rustls::Error>>>,
+    proxies: Arc<OnceLock<Arc<Matcher>>>,
+}
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Web")
+    }
+}
+
+impl Default for Web {
+    fn default() -> Self {
+        Self { lookup: Arc::new(System), tls: Arc::default(), proxies: Arc::default() }
+    }
+}
+
+/// Where a URL leads.
+#[derive(Debug, Clone)]
+pub struct Place {
+    url: Url,
+    route: Route,
+    inside: Option<(IpAddr, Inside)>,
+}
+
+#[derive(Debug, Clone)]
+enum Route {
+    /// To one of these addresses.
+    Direct(Vec<IpAddr>),
+    /// To the system's proxy, which finds the address itself.
+    Proxy,
+}
+
+impl Place {
+    /// The first of its addresses that is not the public internet, and why; `None` where all are. Behind a proxy this
+    /// is what this machine finds; what the proxy finds is the proxy's affair.
+    pub fn inside(&self) -> Option<(IpAddr, Inside)> {
+        self.inside
+    }
+}
+
+/// Why there is no answer. Names the host; says nothing of what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum WebError {
+    /// The name has no address.
+    #[error("the host {host} was not found ({reason})")]
+    NotFound {
+        /// The name.
+        host: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// Nobody listens there, or the way is closed.
+    #[error("no connection to {host} ({reason})")]
+    NoConnection {
+        /// The host.
+        host: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// Its certificate or its way of encrypting is not to be trusted.
+    #[error("no secure connection to {host} ({reason})")]
+    Tls {
+        /// The host.
+        host: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// The connection opened, and what came was cut off or no HTTP.
+    #[error("{host} broke off its answer ({reason})")]
+    Broken {
+        /// The host.
+        host: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// The answer is longer than was wanted.
+    #[error("the answer of {host} is larger than {limit} bytes")]
+    TooLarge {
+        /// The host.
+        host: String,
+        /// What was wanted at most.
+        limit: usize,
+    },
+    /// The answer is packed in a way that nobody asked for.
+    #[error("{host} packed its answer as {encoding:?}, which was not asked for")]
+    Packed {
+        /// The host.
+        host: String,
+        /// How it says.
+        encoding: String,
+    },
+    /// The client itself.
+    #[error("the HTTP client could not be set up ({0})")]
+    Setup(String),
+}
+
+/// An answer whose body has not been read.
+#[derive(Debug)]
+pub struct Answer {
+    host: String,
+    response: reqwest::Response,
+}
+
+impl Web {
+    /// The same with another way to find addresses.
+    #[must_use]
+    pub fn with_lookup(self, lookup: Arc<dyn Lookup>) -> Self {
+        Self { lookup, ..self }
+    }
+
+    /// Finds out where `url` leads, without going there. Takes as long as the system's search for a name.
+    ///
+    /// # Errors
+    ///
+    /// [`WebError::NotFound`].
+    pub async fn place(&self, url: &Url) -> Result<Place, WebError> {
+        let host = host(url);
+        let proxied = proxy::hop(self.proxies(), url).is_some();
+        let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
+        let found = match literal {
+            Some(address) => Ok(vec![address]),
+            None => self.lookup.lookup(&host).await,
+        };
+        let addresses = match found {
+            // Beyond a proxy there may be names that this machine does not know.
+            Err(_) if proxied => Vec::new(),
+            Err(error) => return Err(WebError::NotFound { host, reason: error.to_string() }),
+            Ok(addresses) => addresses,
+        };
+        if addresses.is_empty() && !proxied {
+            return Err(WebError::NotFound { host, reason: "it has no address".to_owned() });
+        }
+        let addresses: Vec<IpAddr> = addresses.into_iter().take(MAX_ADDRESSES).collect();
+        let inside = addresses.iter().find_map(|&address| inside(address).map(|why| (address, why)));
+        let route = if proxied { Route::Proxy } else { Route::Direct(addresses) };
+        Ok(Place { url: url.clone(), route, inside })
+    }
+
+    /// Goes to `place` and asks for it with `headers`. Redirects and refusals are answers like others.
+    ///
+    /// There is no limit on how long it takes: dropping the future ends it.
+    ///
+    /// # Errors
+    ///
+    /// [`WebError`], all but `NotFound` and `TooLarge`.
+    pub async fn get(&self, place: &Place, headers: &[(&'static str, &str)]) -> Result<Answer, WebError> {
+        let host = host(&place.url);
+        let client = self.client(place)?;
+        let request = headers.iter().fold(client.get(place.url.clone()), |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        let response = request.send().await.map_err(|error| explain(&error, host.clone()))?;
+        let answer = Answer { host, response };
+        match answer.header(&CONTENT_ENCODING) {
+            Some(encoding) if !matches!(encoding.trim(), "" | "identity") => {
+                Err(WebError::Packed { encoding: encoding.to_owned(), host: answer.host })
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    fn proxies(&self) -> &Arc<Matcher> {
+        self.proxies.get_or_init(|| Arc::new(Matcher::from_system()))
+    }
+
+    /// A client for one step: a shared one would keep connections to addresses that nobody looked at this time.
+    fn client(&self, place: &Place) -> Result<reqwest::Client, WebError> {
+        let setup = |error: &dyn Error| WebError::Setup(error.to_string());
+        let tls = self.tls.get_or_init(tls::config).as_ref().map_err(|error| setup(error))?;
+        let builder = reqwest::Client::builder()
+            .user_agent(USER_AGENT)
+            .referer(false)
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tls_backend_preconfigured(tls.clone());
+        let builder = match &place.route {
+            Route::Direct(addresses) => builder.no_proxy().dns_resolver(Pinned(addresses.clone())),
+            Route::Proxy => builder.proxy(proxy::by(Arc::clone(self.proxies()))),
+        };
+        builder.build().map_err(|error| setup(&error))
+    }
+}
+
+/// Answers every question with the addresses that were looked at.
+struct Pinned(Vec<IpAddr>);
+
+impl Resolve for Pinned {
+    fn resolve(&self, _name: Name) -> Resolving {
+        let addresses: Vec<SocketAddr> = self.0.iter().map(|&address| SocketAddr::new(address, 0)).collect();
+        Box::pin(async move { Ok(Box::new(addresses.into_iter()) as Addrs) })
+    }
+}
+
+impl Answer {
+    /// The number that says how it went.
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// What the number means, if it is a known one.
+    pub fn reason(&self) -> &'static str {
+        self.response.status().canonical_reason().unwrap_or_default()
+    }
+
+    /// A header, where it is text.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
+    fn header(&self, name: &reqwest::header::HeaderName) -> Option<&str> {
+        let headers: &HeaderMap = self.response.headers();
+        headers.get(name)?.to_str().ok()
+    }
+
+    /// What the body is said to be, as it is said.
+    pub fn content_type(&self) -> Option<&str> {
+        self.header(&CONTENT_TYPE)
+    }
+
+    /// Where a redirect points, as it is said; bytes that are no text are read as UTF-8.
+    pub fn location(&self) -> Option<String> {
+        let value = self.response.headers().get(LOCATION)?;
+        Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+    }
+
+    /// Reads the body, unpacked, to its end.
+    ///
+    /// Dropping the future ends the connection.
+    ///
+    /// # Errors
+    ///
+    /// [`WebError::TooLarge`] as soon as it has more than `limit` bytes or says so, [`WebError::Broken`].
+    pub async fn body(self, limit: usize) -> Result<Vec<u8>, WebError> {
+        let said = self.header(&CONTENT_LENGTH).and_then(|length| length.trim().parse::<u64>().ok());
+        let too_large = |host: String| WebError::TooLarge { host, limit };
+        if said.is_some_and(|length| length > limit as u64) {
+            return Err(too_large(self.host));
+        }
+        let Self { mut response, host } = self;
+        let mut bytes = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(None) => return Ok(bytes),
+                Ok(Some(piece)) if bytes.len() + piece.len() > limit => return Err(too_large(host)),
+                Ok(Some(piece)) => bytes.extend_from_slice(&piece),
+                Err(error) => return Err(explain(&error, host)),
+            }
+        }
+    }
+
+    /// Reads the beginning of the body, at most `limit` bytes of it, and whatever came until it broke.
+    pub async fn beginning(self, limit: usize) -> Vec<u8> {
+        let Self { mut response, .. } = self;
+        let mut bytes = Vec::new();
+        while bytes.len() < limit
+            && let Ok(Some(piece)) = response.chunk().await
+        {
+            bytes.extend_from_slice(&piece);
+        }
+        bytes.truncate(limit);
+        bytes
+    }
+}
+
+/// The host of `url`, as it stands there.
+fn host(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_owned()
+}
+
+/// What became of a request, from the causes of its error.
+fn explain(error: &reqwest::Error, host: String) -> WebError {
+    let causes: Vec<&(dyn Error + 'static)> =
+        std::iter::successors(error.source(), |&cause| cause.source()).take(16).collect();
+    let reason = causes.last().map_or_else(|| "no reason given".to_owned(), ToString::to_string);
+    let is_tls = |cause: &&(dyn Error + 'static)| {
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>())
+    };
+    if causes.iter().any(is_tls) {
+        WebError::Tls { host, reason }
+    } else if error.is_connect() {
+        WebError::NoConnection { host, reason }
+    } else {
+        WebError::Broken { host, reason }
+    }
+}
