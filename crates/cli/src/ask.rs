@@ -34,14 +34,15 @@ fn keyboard() -> std::io::Result<File> {
     File::open("/dev/tty")
 }
 
-/// Shows `ask`, waits for an answer and passes it on. Gives up when `stop` fires.
-pub(crate) async fn answer(ask: &Ask, gate: &Gate, stop: &CancellationToken) {
+/// Shows `ask`, waits for an answer and passes it on. Gives up when `stop` fires. `who`: the agent that asks, where that
+/// is not the one that the person talks to.
+pub(crate) async fn answer(ask: &Ask, who: Option<&str>, gate: &Gate, stop: &CancellationToken) {
     // An answer to another question may have settled this one.
     if !gate.is_waiting(&ask.id) {
         return;
     }
     let always = !ask.always.is_empty();
-    let mut shown = question(ask, Paint::new(true));
+    let mut shown = question(ask, who, Paint::new(true));
     let reply = loop {
         let read = tokio::task::spawn_blocking(move || read_line(&shown));
         let line = tokio::select! {
@@ -93,7 +94,7 @@ fn understood(line: &str, always: bool) -> Option<Reply> {
     }
 }
 
-fn question(ask: &Ask, paint: Paint) -> String {
+fn question(ask: &Ask, who: Option<&str>, paint: Paint) -> String {
     let shown = |key: &str| ask.metadata.get(key).and_then(Value::as_str);
     let wish = match ask.permission.as_str() {
         "bash" => match shown("command").map_or(1, |command| command.lines().count()) {
@@ -103,10 +104,11 @@ fn question(ask: &Ask, paint: Paint) -> String {
         "edit" => "change a file".to_owned(),
         "read" => "read a file".to_owned(),
         "external_directory" => "go outside the project".to_owned(),
+        "task" => "give a task to another agent".to_owned(),
         other => one_line(other),
     };
     let patterns = ask.patterns.join(", ");
-    let mut text = format!("\n{}\n", paint.yellow(&format!("△ The agent wants to {wish}")));
+    let mut text = format!("\n{}\n", paint.yellow(&format!("△ {} wants to {wish}", asker(who))));
     let mut line = |line: &str| text.push_str(&format!("  {}\n", one_line(line)));
     match (shown("diff"), shown("command")) {
         (Some(diff), _) => {
@@ -123,9 +125,22 @@ fn question(ask: &Ask, paint: Paint) -> String {
                 line(&format!("which means {patterns}"));
             }
         }
-        (None, None) => line(shown("filepath").unwrap_or(&patterns)),
+        (None, None) => {
+            line(shown("filepath").unwrap_or(&patterns));
+            if let Some(about) = shown("description") {
+                line(about);
+            }
+        }
     }
     text + &choices(ask)
+}
+
+/// Who asks, at the beginning of a sentence.
+pub(crate) fn asker(who: Option<&str>) -> String {
+    match who {
+        None => "The agent".to_owned(),
+        Some(who) => format!("The agent {} at its task", one_line(who)),
+    }
 }
 
 fn choices(ask: &Ask) -> String {
@@ -167,7 +182,7 @@ mod tests {
                 "id": "per_1", "sessionID": "ses_1", "permission": permission,
                 "patterns": [name], "always": [name], "metadata": metadata,
             });
-            question(&serde_json::from_value(ask).unwrap(), Paint::OFF)
+            question(&serde_json::from_value(ask).unwrap(), None, Paint::OFF)
         };
         for (metadata, lines) in [
             (serde_json::json!({}), 4),

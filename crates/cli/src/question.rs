@@ -4,7 +4,7 @@ use haft_protocol::{Inquiry, Question};
 use haft_session::Questions;
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::{one_line, read_line};
+use crate::ask::{asker, one_line, read_line};
 use crate::render::{Paint, complain};
 
 /// What a line that was typed means.
@@ -18,8 +18,8 @@ enum Typed {
 }
 
 /// Asks each question of `inquiry`, waits for the answers and passes them on. A question that is dismissed dismisses all.
-/// Gives up when `stop` fires.
-pub(crate) async fn answer(inquiry: &Inquiry, questions: &Questions, stop: &CancellationToken) {
+/// Gives up when `stop` fires. `who`: the agent that asks, where that is not the one that the person talks to.
+pub(crate) async fn answer(inquiry: &Inquiry, who: Option<&str>, questions: &Questions, stop: &CancellationToken) {
     let paint = Paint::new(true);
     let mut answers = Vec::new();
     for (at, question) in inquiry.questions.iter().enumerate() {
@@ -29,6 +29,9 @@ pub(crate) async fn answer(inquiry: &Inquiry, questions: &Questions, stop: &Canc
         }
         let place = (inquiry.questions.len() > 1).then(|| (at + 1, inquiry.questions.len()));
         let mut shown = asked(question, place, paint);
+        if let Some(who) = who {
+            shown = format!("\n{}{shown}", paint.dim(&format!("{} asks:", asker(Some(who)))));
+        }
         let typed = loop {
             let read = tokio::task::spawn_blocking(move || read_line(&shown));
             let line = tokio::select! {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use haft_permission::Gate;
-use haft_protocol::{Clock, Event, Message, Part, PartKind, Session, SessionId, User};
+use haft_protocol::{Ask, Clock, Event, Inquiry, Message, Part, PartKind, Session, SessionId, User};
 use haft_session::{Questions, Setup};
 use haft_store::Journal;
 use tokio::sync::broadcast::Receiver;
@@ -126,19 +126,16 @@ impl Screen {
                 }
             };
             match event {
-                Ok(event) if event.session_id() == session => {
+                Ok(event) => {
                     tell(&event);
-                    self.head(&event, render);
-                    render.show(&event);
+                    // Tasks are shown by their calls; only what they ask is asked here.
+                    if event.session_id() == session {
+                        self.head(&event, render);
+                        render.show(&event);
+                    }
                     match event {
-                        Event::PermissionAsked(ask) => {
-                            render.step_aside();
-                            ask::answer(&ask, &self.gate, stopped).await;
-                        }
-                        Event::QuestionAsked(inquiry) => {
-                            render.step_aside();
-                            question::answer(&inquiry, &self.questions, stopped).await;
-                        }
+                        Event::PermissionAsked(ask) => self.permission(&ask, session, render, stopped).await,
+                        Event::QuestionAsked(inquiry) => self.question(&inquiry, session, render, stopped).await,
                         Event::SessionCreated { .. }
                         | Event::SessionUpdated { .. }
                         | Event::SessionStatus { .. }
@@ -153,7 +150,6 @@ impl Screen {
                         | Event::TodoUpdated { .. } => {}
                     }
                 }
-                Ok(_) => {}
                 Err(RecvError::Lagged(_)) => self.catch_up(session, render, stopped).await,
                 Err(RecvError::Closed) => return,
             }
@@ -189,14 +185,40 @@ impl Screen {
             }
         }
         // Questions are not stored; those that wait were asked before.
-        for ask in self.gate.waiting().iter().filter(|ask| ask.session_id == *session) {
-            render.step_aside();
-            ask::answer(ask, &self.gate, stopped).await;
+        for ask in &self.gate.waiting() {
+            self.permission(ask, session, render, stopped).await;
         }
-        for inquiry in self.questions.waiting().iter().filter(|inquiry| inquiry.session_id == *session) {
-            render.step_aside();
-            question::answer(inquiry, &self.questions, stopped).await;
+        for inquiry in &self.questions.waiting() {
+            self.question(inquiry, session, render, stopped).await;
         }
+    }
+
+    /// Asks for leave. The gate is that of the session and all below it, so whoever asks there asks the person here.
+    async fn permission(&self, ask: &Ask, session: &SessionId, render: &mut dyn Render, stopped: &CancellationToken) {
+        render.step_aside();
+        let who = self.who(&ask.session_id, session).await;
+        ask::answer(ask, who.as_deref(), &self.gate, stopped).await;
+    }
+
+    async fn question(
+        &self,
+        inquiry: &Inquiry,
+        session: &SessionId,
+        render: &mut dyn Render,
+        stopped: &CancellationToken,
+    ) {
+        render.step_aside();
+        let who = self.who(&inquiry.session_id, session).await;
+        question::answer(inquiry, who.as_deref(), &self.questions, stopped).await;
+    }
+
+    /// The agent of a task, if it is one that asks.
+    async fn who(&self, asks: &SessionId, session: &SessionId) -> Option<String> {
+        if asks == session {
+            return None;
+        }
+        let record = self.journal.session(asks).await.ok().flatten();
+        Some(record.and_then(|record| record.agent).unwrap_or_else(|| "of a task".to_owned()))
     }
 }
 

@@ -10,7 +10,7 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, InstructionFiles, Model, Named, Options, Questions, Setup, TurnLimits, Workbench,
+    Agent, Agents, Command, InstructionFiles, Model, Named, Options, Questions, Setup, Tasks, TurnLimits, Workbench,
 };
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
@@ -95,7 +95,16 @@ impl Ground {
         if config.flags.no_project_config {
             options.instructions.clear();
         }
-        let switches = Switches(config.tools.iter().map(|(name, on)| (name.clone(), *on)).collect());
+        // What the user says of a tool by name counts more than what offers a group of them.
+        let mut switches = Vec::new();
+        if config.experimental.batch_tool {
+            switches.push(("batch".to_owned(), true));
+        }
+        if config.flags.plan_mode {
+            switches.extend(["plan_enter", "plan_exit"].map(|name| (name.to_owned(), true)));
+        }
+        switches.extend(config.tools.iter().map(|(name, on)| (name.clone(), *on)));
+        let switches = Switches(switches);
         haft_toolbox::builtin_with(&World { files, processes }, &options).switched(&switches)
     }
 
@@ -176,6 +185,14 @@ impl Ground {
             go_on_when_refused: config.experimental.continue_loop_on_deny,
             retries: config.limits.retries.map(|retries| u32::try_from(retries).unwrap_or(u32::MAX)),
             home: Some(self.folders.home.clone()),
+            plans: Some(self.folders.plans()),
+            tasks: Tasks {
+                // Deeper than that is no limit.
+                depth: config
+                    .subagent_depth
+                    .map_or(Tasks::default().depth, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+                closed: config.experimental.primary_tools.clone(),
+            },
         }
     }
 

@@ -107,8 +107,8 @@ impl Crew {
         }
     }
 
-    /// Opens the session of `task`, or makes it.
-    async fn begin(&self, rules: &Rules, task: &Task, errand: Option<&Errand>) -> Result<Begun, SessionError> {
+    /// What a session for `task` is made of.
+    pub(crate) async fn plan(&self, rules: &Rules, task: &Task, errand: Option<&Errand>) -> Result<Plan, SessionError> {
         let mut setup = Setup { model: self.cast.model.clone(), ..(*self.setup).clone() };
         // What is closed to the one who asks stays closed to whoever works for them.
         setup.rules.extend(policy::closed(rules));
@@ -119,21 +119,24 @@ impl Crew {
         let kin = self.kin.below(self.cast.variant.clone());
         let setup = Arc::new(setup);
         let (cast, _) = Casting::new(Arc::clone(&setup), kin.variant.clone()).of(&prompt)?;
-        let model = cast.model.reference.clone();
-        let children = &self.kin.children;
+        let title = format!("{} (@{} subagent)", task.description, task.agent);
+        let mut record = Box::new(new_record(&setup, NewSession { title: Some(title) }).await?);
+        record.parent_id = Some(self.record.id.clone());
+        record.agent = Some(task.agent.clone());
+        record.model = Some(cast.session_model());
+        let above = self.record.permission.as_deref().unwrap_or_default();
+        let below = policy::below(above, &cast.agent.rules, &self.setup.options.tasks.closed);
+        record.permission = (!below.is_empty()).then_some(below);
+        Ok(Plan { setup, record, prompt, kin, model: cast.model.reference.clone() })
+    }
+
+    /// Opens the session of `task`, or makes it.
+    async fn begin(&self, rules: &Rules, task: &Task, errand: Option<&Errand>) -> Result<Begun, SessionError> {
+        let Plan { setup, record, prompt, kin, model } = self.plan(rules, task, errand).await?;
+        let (setup, children) = ((*setup).clone(), &self.kin.children);
         let (session, work) = match self.earlier(task.resume.as_deref()).await? {
-            Some(id) => Session::open_below((*setup).clone(), &id, kin, children).await?,
-            None => {
-                let title = format!("{} (@{} subagent)", task.description, task.agent);
-                let mut record = new_record(&setup, NewSession { title: Some(title) }).await?;
-                record.parent_id = Some(self.record.id.clone());
-                record.agent = Some(task.agent.clone());
-                record.model = Some(cast.session_model());
-                let above = self.record.permission.as_deref().unwrap_or_default();
-                let below = policy::below(above, &cast.agent.rules, &self.setup.options.tasks.closed);
-                record.permission = (!below.is_empty()).then_some(below);
-                Session::create_below((*setup).clone(), record, kin, children).await?
-            }
+            Some(id) => Session::open_below(setup, &id, kin, children).await?,
+            None => Session::create_below(setup, *record, kin, children).await?,
         };
         Ok(Begun { session, work, prompt, model })
     }
@@ -227,6 +230,17 @@ impl Crew {
         let shown = path.strip_prefix(&place.directory).unwrap_or(&path);
         PlanFile { path: shown.display().to_string(), exists }
     }
+}
+
+/// What a session for a task is made of.
+pub(crate) struct Plan {
+    pub setup: Arc<Setup>,
+    /// As it is where no earlier one is gone on with.
+    pub record: Box<Record>,
+    pub prompt: Prompt,
+    pub kin: Kin,
+    /// Who answers.
+    pub model: ModelRef,
 }
 
 struct Begun {

@@ -3,8 +3,8 @@
 use haft_permission::{Action, Rules};
 use haft_tool::{Delegate, Spec};
 
-use crate::Agents;
 use crate::hands::TASK;
+use crate::{Agent, Agents, Mode};
 
 /// Most agents that one is told of.
 const MAX_LISTED: usize = 100;
@@ -13,23 +13,31 @@ const MAX_DESCRIPTION: usize = 1000;
 /// What is said of an agent that does not say what it is for.
 const FOR_USER: &str = "only when the user asks for it by name";
 
-/// The agents that one under `rules` may hand tasks to, by name.
+/// The agents that tasks may be for, by name: sub-agents, of which one under `rules` is told unless they are closed to
+/// it, and those that people choose, for when the user says so.
 pub(crate) fn delegates(agents: &Agents, rules: &Rules) -> Vec<Delegate> {
     let may = |name: &str| rules.decide(TASK, name, false).0 != Action::Deny;
+    let works = |agent: &&Agent| agent.mode != Mode::Primary || !agent.hidden;
     let mut found: Vec<Delegate> = agents
-        .subagents()
-        .filter(|agent| may(&agent.name))
-        .map(|agent| Delegate { name: agent.name.clone(), description: agent.description.clone() })
+        .all()
+        .iter()
+        .filter(works)
+        .map(|agent| Delegate {
+            name: agent.name.clone(),
+            description: agent.description.clone(),
+            told: agent.mode != Mode::Primary && may(&agent.name),
+        })
         .collect();
     found.sort_by(|one, other| one.name.cmp(&other.name));
-    found.truncate(MAX_LISTED);
     found
 }
 
 /// `specs` as an agent under `rules` is sent them: the tool that hands out tasks names those who take them, and is
 /// left out where there are none. It depends on nothing that changes within a session.
 pub fn told(mut specs: Vec<Spec>, agents: &Agents, rules: &Rules) -> Vec<Spec> {
-    let delegates = delegates(agents, rules);
+    let mut delegates = delegates(agents, rules);
+    delegates.retain(|delegate| delegate.told);
+    delegates.truncate(MAX_LISTED);
     specs.retain(|spec| spec.name != TASK || !delegates.is_empty());
     for spec in specs.iter_mut().filter(|spec| spec.name == TASK) {
         let line = |delegate: &Delegate| {
@@ -49,7 +57,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Draft, Folders, Mode};
+    use crate::{Draft, Folders};
 
     fn agents(drafts: &[(&str, Mode, Option<&str>)]) -> Agents {
         let draft = |&(name, mode, about): &(&str, Mode, Option<&str>)| Draft {
@@ -58,7 +66,8 @@ mod tests {
             description: about.map(str::to_owned),
             ..Draft::default()
         };
-        let drafts: Vec<Draft> = drafts.iter().map(draft).collect();
+        let build = Draft { name: "build".to_owned(), mode: Some(Mode::Primary), ..Draft::default() };
+        let drafts: Vec<Draft> = drafts.iter().map(draft).chain([build]).collect();
         Agents::compose(&Folders::default(), &[], &drafts, &[], None).0
     }
 
@@ -97,10 +106,8 @@ mod tests {
         let long = "x".repeat(MAX_DESCRIPTION + 1);
         let names: Vec<String> = (0..=MAX_LISTED).map(|n| format!("a{n:03}")).collect();
         let all: Vec<_> = names.iter().map(|name| (name.as_str(), Mode::Subagent, Some(long.as_str()))).collect();
-        let found = delegates(&agents(&all), &Rules::default());
-        assert_eq!((found.len(), found[99].name.as_str()), (MAX_LISTED, "a099"));
         let spec = Spec { name: TASK.to_owned(), description: String::new(), parameters: json!({}) };
-        let told = told(vec![spec], &agents(&all[..1]), &Rules::default());
-        assert!(told[0].description.ends_with(&format!("a000: {}", "x".repeat(MAX_DESCRIPTION))));
+        let told = told(vec![spec], &agents(&all), &Rules::default());
+        assert!(told[0].description.ends_with(&format!("a099: {}", "x".repeat(MAX_DESCRIPTION))));
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use haft_llm::Request;
 use haft_permission::Asker;
-use haft_protocol::{History, Message, MessageTime, Part, Turned, User};
+use haft_protocol::{History, Message, MessageTime, Part, PartKind, Session as Record, Turned, User};
+use haft_tool::Task;
 
 use crate::assemble::Projection;
 use crate::cast::Casting;
+use crate::crew::{Errand, Plan};
 use crate::driver::memory;
 use crate::error::SessionError;
 use crate::instructions::Instructions;
@@ -22,14 +24,47 @@ use crate::setup::{NewSession, Setup};
 pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, SessionError> {
     let setup = Arc::new(setup);
     let record = new_record(&setup, NewSession::default()).await?;
-    let memory = memory(&setup, &record, &History::default(), Vec::new(), Kin::none());
+    match first(&setup, &record, prompt, Kin::none()).await? {
+        First::Request(request) => Ok(*request),
+        First::Task { setup, record, prompt, kin } => match first(&setup, &record, prompt, kin).await? {
+            First::Request(request) => Ok(*request),
+            // What a model writes calls no command.
+            First::Task { .. } => Err(SessionError::Refused("a task cannot be a task".to_owned())),
+        },
+    }
+}
+
+/// What a prompt leads to first.
+enum First {
+    Request(Box<Request>),
+    /// A session below, and what it is asked.
+    Task {
+        setup: Arc<Setup>,
+        record: Box<Record>,
+        prompt: Prompt,
+        kin: Kin,
+    },
+}
+
+async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) -> Result<First, SessionError> {
+    let memory = memory(setup, record, &History::default(), Vec::new(), kin.clone());
     let mut instructions = Instructions::default();
     let asker = Asker { session: record.id.clone(), call: None };
     instructions.refresh(&setup.options.instructions, &setup.place, &setup.gate, &asker).await;
-    let (cast, command) = Casting::new(Arc::clone(&setup), None).of(&prompt)?;
-    let role = Role::new(&setup, cast, &record, &memory, &instructions.text(&memory.marks));
-    let intake = Intake { setup: Arc::clone(&setup), calls: role.calls.clone() };
+    let (cast, command) = Casting::new(Arc::clone(setup), kin.variant.clone()).of(&prompt)?;
+    let role = Role::new(setup, cast, record, &memory, &instructions.text(&memory.marks));
+    let intake = Intake { setup: Arc::clone(setup), calls: role.calls.clone() };
     let Taken { id, cast, parts, .. } = intake.take(prompt, Arc::clone(&role.cast), command).await?;
+    if let Some(crew) = &role.calls.crew
+        && let [PartKind::Subtask { prompt, agent, model, variant, description, command }] = parts.as_slice()
+    {
+        let model = model.as_ref().map(|model| (format!("{}/{}", model.provider_id, model.model_id), variant.clone()));
+        let (description, command) = (description.clone(), command.clone());
+        let task = Task { description, prompt: prompt.clone(), agent: agent.clone(), resume: None, command };
+        let planned = crew.plan(&role.calls.rules, &task, Some(&Errand { model })).await?;
+        let Plan { setup, record, prompt, kin, .. } = planned;
+        return Ok(First::Task { setup, record, prompt, kin });
+    }
     let info = Message::User(User {
         id: id.clone(),
         session_id: record.id.clone(),
@@ -39,7 +74,7 @@ pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, Ses
     });
     let part = |kind| Part { id: setup.clock.mint(), session_id: record.id.clone(), message_id: id.clone(), kind };
     let history = History::from_iter([Turned { info, parts: parts.into_iter().map(part).collect() }]);
-    let remind = |agent: &str, before: Option<&str>| remind(&setup, agent, before);
+    let remind = |agent: &str, before: Option<&str>| remind(setup, agent, before);
     let request = Projection::default().request(&role.system, &history, &role.tools, &cast.model, &remind);
-    Ok(cast.tuned(request))
+    Ok(First::Request(Box::new(cast.tuned(request))))
 }

@@ -90,10 +90,13 @@ impl FakeHost {
         Inner::call(&self.inner, self.cancel.clone())
     }
 
-    /// Makes `names` the agents that take tasks, each with a description.
+    /// Makes `names` the agents that take tasks, each with a description. One whose name begins with a dot is not told of.
     pub fn delegates(&self, names: &[&str]) {
-        let delegate =
-            |name: &&str| Delegate { name: (*name).to_owned(), description: Some(format!("what {name} is for")) };
+        let delegate = |name: &&str| Delegate {
+            name: (*name).to_owned(),
+            description: Some(format!("what {name} is for")),
+            told: !name.starts_with('.'),
+        };
         self.inner.crew().delegates = names.iter().map(delegate).collect();
     }
 

@@ -46,7 +46,7 @@ const READER: &str = "explore";
 
 /// Whether the one whose call this is may hand the rest to the reader.
 fn reader(call: &Call) -> bool {
-    call.delegates().is_ok_and(|delegates| delegates.iter().any(|delegate| delegate.name == READER))
+    call.delegates().is_ok_and(|delegates| delegates.iter().any(|delegate| delegate.told && delegate.name == READER))
 }
 
 /// What became of the part of an output that is not shown.
@@ -170,6 +170,21 @@ mod tests {
              with offset 2001, or grep it for what you need."
         );
         assert!(output.text.ends_with(&note), "{}", &output.text[output.text.len() - 400..]);
+    }
+
+    #[tokio::test]
+    async fn who_may_hand_on_tasks_is_told_to_let_another_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = crate::fake::FakeHost::allowing_all(folder.path());
+        let text = "x\n".repeat(5000);
+        let check = async |want: &str| {
+            let output = cut_to_size(Output::new("t", text.clone()), Limits::default(), &host.call()).await;
+            assert!(output.text.ends_with(want), "{}", &output.text[output.text.len() - 300..]);
+        };
+        host.delegates(&["general", ".explore"]);
+        check("with offset 2001, or grep it for what you need.").await;
+        host.delegates(&["general", "explore"]);
+        check("or grep it for what you need. To look through much of it, give its path to explore with `task`.").await;
     }
 
     #[tokio::test]

@@ -2,13 +2,15 @@
 
 use haft_protocol::{Object, SessionId};
 
-/// An agent that takes tasks from the one whose call runs.
+/// An agent that a task may be for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegate {
     /// Its name.
     pub name: String,
     /// What it is for; `None` where only the user knows.
     pub description: Option<String>,
+    /// Whether the one whose call runs is told of it. The others are for those whom the user told.
+    pub told: bool,
 }
 
 /// A task for another agent.

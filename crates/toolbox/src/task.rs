@@ -72,7 +72,8 @@ fn known(agent: &str, delegates: &[Delegate]) -> Result<(), ToolError> {
     if delegates.iter().any(|delegate| delegate.name == agent) {
         return Ok(());
     }
-    let names: Vec<&str> = delegates.iter().map(|delegate| delegate.name.as_str()).collect();
+    let told = delegates.iter().filter(|delegate| delegate.told);
+    let names: Vec<&str> = told.map(|delegate| delegate.name.as_str()).collect();
     Err(match names.as_slice() {
         [] => ToolError::Failed("there is no agent that takes tasks from you; do the work yourself".to_owned()),
         names => bad(&format!("no agent called {agent:?} takes tasks; subagent_type is one of {}", names.join(", "))),
@@ -130,7 +131,7 @@ mod tests {
     async fn what_cannot_be_given_to_anybody_says_why() {
         let scene = Scene::new();
         scene.fails("task", input(json!({})), "no agent takes tasks here").await;
-        scene.bench.delegates(&["explore", "general"]);
+        scene.bench.delegates(&[".build", "explore", "general"]);
         let nobody = input(json!({"subagent_type": "nope"}));
         scene
             .fails("task", nobody, "no agent called \"nope\" takes tasks; subagent_type is one of explore, general")

@@ -151,7 +151,14 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
 /// The lines for a call. One that has no end yet, because it still runs or because haft was killed, says so.
 fn call_lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> {
     match state {
-        ToolState::Completed { .. } | ToolState::Error { .. } => render::tool_lines(tool, state, paint),
+        ToolState::Completed { metadata, .. } | ToolState::Error { metadata: Some(metadata), .. } => {
+            let mut lines = render::tool_lines(tool, state, paint);
+            if let Some(id) = metadata.get("sessionId").and_then(Value::as_str).filter(|_| tool == "task") {
+                lines.push(paint.dim(&clean(&format!("  haft session show {id}"))));
+            }
+            lines
+        }
+        ToolState::Error { metadata: None, .. } => render::tool_lines(tool, state, paint),
         ToolState::Running { input, title, .. } => {
             let what = render::tool_doing(tool, title.as_deref().unwrap_or_default(), input);
             vec![paint.cyan(&what), paint.dim("  (has not ended)")]

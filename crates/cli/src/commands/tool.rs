@@ -55,7 +55,8 @@ fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Vec
     let id = known.unwrap_or_else(|_| named.split_once('/').map_or(named, |(_, id)| id).to_owned());
     let all = agents::all(ground)?;
     let rules = &agents::named(&all, agent)?.rules;
-    Ok(ground.registry().offered(&id, |permission| !rules.hides(permission)).specs())
+    let specs = ground.registry().offered(&id, |permission| !rules.hides(permission)).specs();
+    Ok(haft_session::told(specs, &all, rules))
 }
 
 fn list(specs: &[Spec], json: bool) -> Result<Exit> {
@@ -242,9 +243,9 @@ async fn ask_person(
 ) {
     while let Some(event) = asked.recv().await {
         if let Event::PermissionAsked(ask) = event {
-            ask::answer(&ask, &gate, &stop).await;
+            ask::answer(&ask, None, &gate, &stop).await;
         } else if let Event::QuestionAsked(inquiry) = event {
-            question::answer(&inquiry, &questions, &stop).await;
+            question::answer(&inquiry, None, &questions, &stop).await;
         }
     }
 }

@@ -8,7 +8,7 @@ use haft_protocol::{
     Clock, Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Status, Tokens, ToolState,
 };
 
-use super::tool_line::{begun, lines};
+use super::tool_line::{activity, begun, lines};
 use super::usage::used;
 use super::{Paint, Render, clean, wait};
 use crate::report::Output;
@@ -30,6 +30,8 @@ pub(crate) struct Text<O, E> {
     /// Calls whose beginning was shown, and the one of them whose line is the last on the screen.
     begun: HashSet<PartId>,
     above: Option<PartId>,
+    /// What was last shown of a task at work.
+    activity: Option<String>,
     /// Words of the latest answer that were not shown yet, where stdout is no terminal.
     held: Vec<(PartId, String)>,
     /// Whether the cursor stands in the middle of a line.
@@ -67,6 +69,7 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
             printed: HashSet::new(),
             begun: HashSet::new(),
             above: None,
+            activity: None,
             held: Vec::new(),
             midway: false,
             stored: false,
@@ -135,6 +138,11 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
             self.new_line();
             self.aside(&format!("{line}\n"));
             self.above = Some(id.clone());
+        }
+        if let Some(line) = activity(state, self.paint).filter(|line| self.activity.as_ref() != Some(line)) {
+            self.new_line();
+            self.aside(&format!("{line}\n"));
+            (self.above, self.activity) = (None, Some(line));
         }
         let lines = lines(tool, state, self.paint);
         if lines.is_empty() || !self.printed.insert(id.clone()) {

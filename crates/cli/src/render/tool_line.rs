@@ -47,7 +47,7 @@ pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> 
 /// of [`lines`] will say.
 pub(crate) fn begun(tool: &str, state: &ToolState, paint: Paint) -> Option<String> {
     match state {
-        ToolState::Running { input, metadata: Some(metadata), .. } if tool == "bash" => {
+        ToolState::Running { input, metadata: Some(metadata), .. } if tool == "bash" || tool == "task" => {
             Some(paint.dim(&format!("{} …", one_line(&headline(tool, "", input, "", metadata, &[])))))
         }
         ToolState::Pending { .. }
@@ -62,8 +62,28 @@ pub(crate) fn doing(tool: &str, title: &str, input: &Value) -> String {
     one_line(&headline(tool, title, input, "", &Object::new(), &[]))
 }
 
-/// The last lines, `most` of them, of what a call that is at work has written so far.
+/// What a task does right now, in a line.
+pub(crate) fn activity(state: &ToolState, paint: Paint) -> Option<String> {
+    match state {
+        ToolState::Running { metadata: Some(metadata), .. } => {
+            latest(metadata, 1, paint).pop().filter(|_| is_task(metadata))
+        }
+        ToolState::Pending { .. }
+        | ToolState::Running { metadata: None, .. }
+        | ToolState::Completed { .. }
+        | ToolState::Error { .. } => None,
+    }
+}
+
+fn is_task(metadata: &Object) -> bool {
+    metadata.contains_key("activity")
+}
+
+/// The last lines, `most` of them, of what a call that is at work has written so far; of a task, what it does.
 pub(crate) fn latest(metadata: &Object, most: usize, paint: Paint) -> Vec<String> {
+    if let Some(activity) = metadata.get("activity").and_then(Value::as_str) {
+        return if most == 0 { Vec::new() } else { vec![paint.dim(&format!("  ↳ {}", one_line(activity)))] };
+    }
     let output = metadata.get("output").and_then(Value::as_str).unwrap_or_default().trim_end();
     let mut lines: Vec<&str> = output.rsplit('\n').take(most).collect();
     lines.reverse();

@@ -14,5 +14,6 @@ mod run;
 mod session;
 mod settings;
 mod support;
+mod task;
 mod terminal;
 mod tool;

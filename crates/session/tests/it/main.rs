@@ -10,3 +10,5 @@ mod prompts;
 mod scene;
 mod shown;
 mod stored;
+mod tasks;
+mod within;

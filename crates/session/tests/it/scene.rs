@@ -29,6 +29,10 @@ pub(crate) struct Scene {
     pub options: Options,
     pub cost: Option<haft_session::Cost>,
     pub journal: Journal,
+    /// What the model answers in sessions whose first prompt contains a text.
+    pub others: Vec<(String, Vec<Answer>)>,
+    /// What the person answers to questions.
+    pub chosen: Vec<Vec<Vec<String>>>,
     /// Every request the model got.
     pub requests: Arc<Mutex<Vec<Request>>>,
 }
@@ -36,13 +40,17 @@ pub(crate) struct Scene {
 /// A model that keeps what it was asked.
 struct Listening {
     inner: Script,
+    others: Vec<(String, Script)>,
     heard: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Provider for Listening {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         self.heard.lock().unwrap().push(request.clone());
-        self.inner.stream(request)
+        let words = super::scene::words(&request);
+        let first = words.first().map(String::as_str).unwrap_or_default();
+        let other = self.others.iter().find(|(text, _)| first.contains(text.as_str()));
+        other.map_or(&self.inner, |(_, script)| script).stream(request)
     }
 }
 
@@ -69,6 +77,8 @@ impl Scene {
             options: Options::default(),
             cost: None,
             journal: Journal::memory(),
+            others: Vec::new(),
+            chosen: Vec::new(),
             requests: Arc::default(),
         }
     }
@@ -80,6 +90,12 @@ impl Scene {
     /// The model's next answer.
     pub(crate) fn model(&mut self, steps: Vec<Step>) -> &mut Self {
         self.answers.push(Answer::new(steps));
+        self
+    }
+
+    /// What the model answers, one after the other, where the first prompt contains `text`.
+    pub(crate) fn other(&mut self, text: &str, answers: Vec<Vec<Step>>) -> &mut Self {
+        self.others.push((text.to_owned(), answers.into_iter().map(Answer::new).collect()));
         self
     }
 
@@ -101,12 +117,14 @@ impl Scene {
         let answerer = if self.replies.is_empty() { Answerer::Nobody } else { Answerer::Person };
         let gate = Gate::new(clock.clone(), answerer, move |event| teller.announce(event));
         let teller = self.journal.clone();
-        let questions = Questions::new(clock.clone(), false, move |event| teller.announce(event));
+        let questions = Questions::new(clock.clone(), !self.chosen.is_empty(), move |event| teller.announce(event));
         let files = Files::new(place.directory.clone(), None);
         let world = World { files, processes: Processes::new("/bin/sh".into(), Vec::new()) };
         let builtin: Registry = haft_toolbox::builtin(&world);
         let registry = self.extra.iter().cloned().fold(builtin, Registry::with_any);
         let inner = Script::new("the scene", self.answers.clone());
+        let other = |(text, answers): &(String, Vec<Answer>)| (text.clone(), Script::new(text, answers.clone()));
+        let others = self.others.iter().map(other).collect();
         Setup {
             journal: self.journal.clone(),
             clock,
@@ -120,7 +138,7 @@ impl Scene {
             model: Model {
                 reference: ModelRef { provider_id: "script".to_owned(), model_id: "scene".to_owned() },
                 api_id: "scene".to_owned(),
-                provider: Arc::new(Listening { inner, heard: Arc::clone(&self.requests) }),
+                provider: Arc::new(Listening { inner, others, heard: Arc::clone(&self.requests) }),
                 limits: Limits::default(),
                 cost: self.cost,
                 extra: serde_json::Map::new(),
@@ -132,11 +150,16 @@ impl Scene {
     /// Makes the session and a person who answers its questions in order.
     pub(crate) async fn session(&self) -> Session {
         let setup = self.setup();
-        let (mut events, gate) = (self.journal.subscribe(), setup.gate.clone());
-        let mut replies = self.replies.clone().into_iter();
+        let (mut events, gate, questions) = (self.journal.subscribe(), setup.gate.clone(), setup.questions.clone());
+        let (mut replies, mut chosen) = (self.replies.clone().into_iter(), self.chosen.clone().into_iter());
         let session = Session::create(setup, NewSession::default()).await.unwrap();
         tokio::spawn(async move {
             while let Ok(event) = events.recv().await {
+                if let Event::QuestionAsked(inquiry) = &event
+                    && let Some(chosen) = chosen.next()
+                {
+                    questions.reply(&inquiry.id, chosen).unwrap();
+                }
                 if let Event::PermissionAsked(ask) = event
                     && let Some(reply) = replies.next()
                 {
@@ -257,6 +280,7 @@ fn line(part: &Part) -> Option<String> {
         PartKind::Vendor { .. } => "vendor item".to_owned(),
         PartKind::Agent { name } => format!("agent: {name}"),
         PartKind::Retry { attempt, .. } => format!("retry {attempt}"),
-        PartKind::Subtask { .. } | PartKind::StepStart {} | PartKind::StepFinish { .. } => return None,
+        PartKind::Subtask { agent, .. } => format!("task for {agent}"),
+        PartKind::StepStart {} | PartKind::StepFinish { .. } => return None,
     })
 }

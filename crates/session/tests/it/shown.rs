@@ -141,7 +141,11 @@ async fn a_command_that_the_user_refuses_is_not_sent() {
 #[tokio::test]
 async fn a_command_names_its_agent_and_what_is_no_command_is_words() {
     let mut scene = Scene::with(&[]);
-    scene.options.commands.push(Command { agent: Some("explore".to_owned()), subtask: Some(true), ..command("Look.") });
+    scene.options.commands.push(Command {
+        agent: Some("explore".to_owned()),
+        subtask: Some(false),
+        ..command("Look.")
+    });
     scene.model(vec![says("Looked.")]).model(vec![says("Words.")]);
     let session = scene.session().await;
     session.prompt(Prompt::text("/fix")).await.unwrap();
