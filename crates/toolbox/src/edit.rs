@@ -26,16 +26,8 @@ use haft_tool::{Call, Output, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::nearest::nearest;
-use self::replace::{Refusal, Replaced, Scope, replace};
-use crate::diff::Diff;
-use crate::reach::reach_file;
-use crate::seen::{saw, unchanged};
 use crate::suits::patches;
-use crate::text::{Ending, Text, count_lines, lf};
 
-/// Largest file, in bytes, that is edited.
-const MAX_FILE: u64 = 16 * 1024 * 1024;
 pub use self::engine::{Applied, MAX_EDITS, Reason, Refusal, Replacement, apply};
 pub use self::how::How;
 pub(crate) use self::transaction::change_file;

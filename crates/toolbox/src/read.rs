@@ -22,7 +22,6 @@ use serde_json::json;
 use self::cells::Cells;
 use self::kind::Kind;
 pub(crate) use self::listing::near;
-use self::page::{Page, Pager, Wants};
 use crate::Options;
 use crate::reach::reach;
 use crate::seen::saw;
