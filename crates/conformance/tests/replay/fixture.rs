@@ -105,7 +105,7 @@ fn blank_ids(text: &str, prefix: &str) -> String {
     for piece in pieces {
         let id = piece.len() - piece.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
         // Ids are long; words such as `tool_calls` are not.
-        let is_id = id >= 20 && piece.starts_with(|c: char| c.is_ascii_digit());
+        let is_id = id >= 20;
         blanked.push_str(prefix);
         blanked.push_str(if is_id { "<ID>" } else { &piece[..id] });
         blanked.push_str(&piece[id..]);

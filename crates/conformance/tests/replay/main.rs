@@ -5,15 +5,18 @@
 #![expect(clippy::print_stdout, reason = "the report is what this program is for")]
 
 mod fixture;
+mod reasons;
 mod record;
 mod run;
 mod web;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use record::differences;
+use reasons::Difference;
+use record::{Facet, Record, Seen, differences};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -32,35 +35,85 @@ fn main() -> Result<ExitCode> {
     let theatre = run::Theatre::new(fixture::Fixture::build(&described)?, port)?;
     let runtime = Runtime::new()?;
     let only: Vec<u64> = std::env::args().filter_map(|one| one.parse().ok()).collect();
-    for record in &records {
-        if record.project != "base" || (!only.is_empty() && !only.contains(&record.n)) {
-            continue;
-        }
-        let got = match runtime.block_on(theatre.play(record)) {
-            Ok(got) => got,
-            Err(error) => {
-                println!("fail {} {error:#}", record.n);
-                continue;
-            }
-        };
-        let wanted = record.seen();
-        for facet in differences(&wanted, &got) {
-            println!("{} {} {facet:?} | {}", record.n, record.tool, record.fixture);
-            let show = |seen: &record::Seen| match facet {
-                record::Facet::Tool => seen.tool.clone(),
-                record::Facet::Failed | record::Facet::Output => seen.output.clone(),
-                record::Facet::Title => seen.title.clone(),
-                record::Facet::Keys | record::Facet::Values => Value::from(seen.metadata.clone()).to_string(),
-                record::Facet::Attachments => format!("{:?}", seen.attachments),
-                record::Facet::Files => format!("{:?}", seen.files),
-                record::Facet::Asks => format!("{:?}", seen.asks),
-                record::Facet::Stopped => format!("{:?}", seen.stopped),
-            };
-            let cut = |text: String| text.chars().take(900).collect::<String>();
-            println!("   - {:?}\n   + {:?}", cut(show(&wanted)), cut(show(&got)));
+    let mut told = Told::default();
+    for record in records.iter().filter(|record| only.is_empty() || only.contains(&record.n)) {
+        match runtime.block_on(theatre.play(record)) {
+            Ok(got) => told.compare(record, &got),
+            Err(error) => told.failures.push(format!("fail {} {error:#}", record.n)),
         }
     }
-    Ok(ExitCode::SUCCESS)
+    println!("tool-results same={} better={} later={}", told.same, told.better, told.later);
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/differences.md"))?;
+    let declared = reasons::declared(&text);
+    let unknown = told.reasons.iter().filter(|reason| !declared.contains(reason));
+    told.failures.extend(unknown.map(|reason| format!("fail docs/differences.md has no row for `{reason}`")));
+    // Other records need not show every reason.
+    if only.is_empty() && std::env::var_os("HAFT_CASES").is_none() {
+        let idle = declared.iter().filter(|reason| !told.reasons.contains(*reason));
+        told.failures.extend(idle.map(|reason| format!("fail no record needs the reason `{reason}` any more")));
+    }
+    for failure in &told.failures {
+        println!("{failure}");
+    }
+    Ok(if told.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What came of the comparison.
+#[derive(Default)]
+struct Told {
+    same: usize,
+    better: usize,
+    later: usize,
+    reasons: BTreeSet<&'static str>,
+    failures: Vec<String>,
+}
+
+impl Told {
+    fn compare(&mut self, record: &Record, got: &Seen) {
+        let wanted = record.seen();
+        let facets = differences(&wanted, got);
+        if let Some(reason) = reasons::later(record) {
+            self.later += 1;
+            self.reasons.insert(reason);
+            if facets.is_empty() {
+                self.failures.push(format!("fail {} {} is no longer for later", record.n, record.tool));
+            }
+            return;
+        }
+        let mut explained = true;
+        for facet in facets.iter().copied() {
+            let reasons = reasons::explain(&Difference { record, wanted: &wanted, got, facet });
+            if reasons.is_empty() {
+                explained = false;
+                let (theirs, ours) = (shown(&wanted, facet), shown(got, facet));
+                let what = format!("fail {} {} ({}): {facet:?}", record.n, record.tool, record.fixture);
+                self.failures.push(format!("{what}\n  theirs {theirs}\n  ours   {ours}"));
+            }
+            self.reasons.extend(reasons);
+        }
+        match (facets.is_empty(), explained) {
+            (true, _) => self.same += 1,
+            (false, true) => self.better += 1,
+            (false, false) => {}
+        }
+    }
+}
+
+/// What `seen` has to show, on one line of bounded length.
+fn shown(seen: &Seen, facet: Facet) -> String {
+    let text = match facet {
+        Facet::Tool => seen.tool.clone(),
+        Facet::Failed => format!("{} {:?}", seen.failed, seen.output),
+        Facet::Output => format!("{:?}", seen.output),
+        Facet::Title => format!("{:?}", seen.title),
+        Facet::Keys => format!("{:?}", seen.metadata.keys().collect::<Vec<_>>()),
+        Facet::Values => Value::from(seen.metadata.clone()).to_string(),
+        Facet::Attachments => format!("{:?}", seen.attachments),
+        Facet::Files => format!("{:?}", seen.files),
+        Facet::Asks => format!("{:?}", seen.asks),
+        Facet::Stopped => seen.stopped.to_string(),
+    };
+    text.chars().take(1000).collect()
 }
 
 fn folder() -> PathBuf {

@@ -1,0 +1,55 @@
+//! Why haft differs where it does. Each reason has a name, a row in `docs/differences.md`, and a test here of what it
+//! claims: a difference counts as explained only if what ours gives is the other's but for that.
+
+mod errors;
+mod files;
+mod search;
+mod shell;
+
+use crate::record::{Facet, Record, Seen};
+
+/// One difference: what the call was, what it gave then and what ours gives, and in what the two differ.
+pub(crate) struct Difference<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) wanted: &'a Seen,
+    pub(crate) got: &'a Seen,
+    pub(crate) facet: Facet,
+}
+
+/// Finds the reasons that together explain a difference; none where they do not.
+type Explain = fn(&Difference<'_>) -> Vec<&'static str>;
+
+const ALL: &[Explain] = &[errors::explain, files::explain, search::explain, shell::explain];
+
+/// The reasons for `difference`. Empty where nobody knows one.
+pub(crate) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
+    ALL.iter().map(|explain| explain(difference)).find(|reasons| !reasons.is_empty()).unwrap_or_default()
+}
+
+/// What is built later, if the call is about that.
+pub(crate) fn later(record: &Record) -> Option<&'static str> {
+    let argument = |key: &str| record.args[key].as_str().unwrap_or_default();
+    Some(match record.tool.as_str() {
+        "skill" => "later-skills",
+        "websearch" => "later-websearch",
+        "lsp" => "later-language-servers",
+        "execute" | "list_mcp_resources" | "list_mcp_resource_templates" | "read_mcp_resource" => "later-mcp",
+        server if server.starts_with("my_server_") => "later-mcp",
+        "hello" | "math_add" | "math_boom" | "math_long" | "plug_tool" => "later-custom-tools",
+        "bash" if argument("command").contains("$PLUG") => "later-hooks",
+        "write" | "edit" if argument("filePath").ends_with(".fmt") => "later-formatters",
+        "write" | "edit" if argument("filePath").ends_with(".lspx") => "later-language-servers",
+        "task" if record.args["background"] == true => "later-background-tasks",
+        _ => return None,
+    })
+}
+
+/// The names in backticks that begin the rows of the tables in `text`.
+pub(crate) fn declared(text: &str) -> Vec<&str> {
+    text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect()
+}
+
+/// `true` as `one`, `false` as nothing.
+fn when(fits: bool, one: &'static str) -> Vec<&'static str> {
+    if fits { vec![one] } else { Vec::new() }
+}
