@@ -22,7 +22,7 @@ pub(super) struct Change {
 impl Document {
     pub(super) fn new(content: &str) -> Self {
         let mut returns = Vec::new();
-        if !content.contains("\r\n") {
+        if !content.contains('\r') {
             return Self { text: content.to_owned(), returns };
         }
         let mut text = String::with_capacity(content.len());
