@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use haft_net::{Answer, Place, Url, Web, WebError};
 use haft_permission::Access;
-use haft_tool::{Call, TellModel, ToolError};
+use haft_tool::{Call, ToolError};
 
 /// Most redirects in a row.
 pub(super) const MAX_HOPS: usize = 10;
