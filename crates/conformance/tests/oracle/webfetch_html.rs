@@ -33,7 +33,10 @@ fn has(got: &str, wanted: &Value) -> anyhow::Result<()> {
             "order" => {
                 let mut rest = got;
                 for text in texts(value)? {
-                    rest = rest.split_once(text).map(|(_, rest)| rest).with_context(|| format!("{text:?} is missing or too early"))?;
+                    rest = rest
+                        .split_once(text)
+                        .map(|(_, rest)| rest)
+                        .with_context(|| format!("{text:?} is missing or too early"))?;
                 }
             }
             "matches" => {

@@ -232,7 +232,9 @@ pub(crate) fn rules(words: &str, permissions: &[&str]) -> Vec<Rule> {
         match (action, about) {
             (Some(action), _) if permissions.contains(&left) => rules.push(Rule::new(left, "*", action)),
             (Some(action), Some(about)) if left != token => rules.push(Rule::new(about, unquote(left), action)),
-            (Some(action), Some(about)) => rules.extend(pattern.take().map(|pattern| Rule::new(about, pattern, action))),
+            (Some(action), Some(about)) => {
+                rules.extend(pattern.take().map(|pattern| Rule::new(about, pattern, action)))
+            }
             (Some(_), None) => {}
             (None, _) if permissions.contains(&token) => about = Some(token),
             (None, _) if token.starts_with('\'') => pattern = Some(unquote(token)),
@@ -259,7 +261,8 @@ fn tokens(words: &str) -> Vec<&str> {
 /// Holds the reading of rules in words against examples.
 pub(crate) fn check_rules() -> Result<()> {
     let row = |words: &str, want: &[&str]| {
-        let got: Vec<String> = rules(words, &["bash", "edit", "external_directory"]).iter().map(Rule::to_string).collect();
+        let got: Vec<String> =
+            rules(words, &["bash", "edit", "external_directory"]).iter().map(Rule::to_string).collect();
         ensure!(got == want, "{words}: {got:?}");
         Ok(())
     };

@@ -22,7 +22,17 @@ use crate::record::{Asked, Attached, Record, Seen};
 
 /// The names under which rules are told in words.
 const PERMISSIONS: &[&str] = &[
-    "bash", "edit", "external_directory", "glob", "grep", "math", "my_server_*", "read", "skill", "task", "todowrite",
+    "bash",
+    "edit",
+    "external_directory",
+    "glob",
+    "grep",
+    "math",
+    "my_server_*",
+    "read",
+    "skill",
+    "task",
+    "todowrite",
     "webfetch",
 ];
 
@@ -195,7 +205,14 @@ fn draft(name: &str, text: &str) -> Result<Draft> {
         haft_config::Mode::Subagent => Mode::Subagent,
         haft_config::Mode::All => Mode::All,
     });
-    Ok(Draft { name: read.name, rules: read.rules, mode, description: read.description, prompt: read.prompt, ..Draft::default() })
+    Ok(Draft {
+        name: read.name,
+        rules: read.rules,
+        mode,
+        description: read.description,
+        prompt: read.prompt,
+        ..Draft::default()
+    })
 }
 
 /// What is stored of the call.

@@ -39,7 +39,8 @@ fn answer(mut stream: TcpStream, page: &str, png: &[u8]) -> std::io::Result<()> 
         headers.push(line.trim_end().to_owned());
     }
     let header = |name: &str| {
-        let found = headers.iter().find_map(|line| line.split_once(": ").filter(|(key, _)| key.eq_ignore_ascii_case(name)));
+        let found =
+            headers.iter().find_map(|line| line.split_once(": ").filter(|(key, _)| key.eq_ignore_ascii_case(name)));
         found.map_or(String::new(), |(_, value)| value.to_owned())
     };
     let mut send = |status: &str, kind: &str, more: &str, body: &[u8]| {
