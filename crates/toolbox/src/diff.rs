@@ -6,7 +6,7 @@ use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 
 /// Lines around a change.
 const CONTEXT: usize = 4;
-/// Larger texts than this, in bytes, are not compared line by line.
+/// Where more than this, in bytes, lies between the first line that differs and the last, it is not compared line by line.
 const MAX_COMPARED: usize = 1024 * 1024;
 
 /// Texts up to this size together, in bytes, are compared where the caller runs: it takes less than a millisecond or
@@ -38,20 +38,28 @@ impl Diff {
 
     /// Compares `old` and `new`, which are or were the content of the file at `path`.
     ///
-    /// Where either is larger than 1 MiB the patch only says so, and every line counts as changed.
+    /// Where more than 1 MiB lies between the first change and the last, the patch only says so, and all of those lines
+    /// count as changed.
     pub(crate) fn new(path: &str, old: &str, new: &str) -> Self {
         let rule = "=".repeat(67);
         let header = format!("Index: {path}\n{rule}\n--- {path}\n+++ {path}\n");
         let (before, after) = (lines(old), lines(new));
-        if old.len().max(new.len()) > MAX_COMPARED {
+        let same = |(old, new): &(&&str, &&str)| old == new;
+        let first = before.iter().zip(&after).take_while(same).count();
+        let rest = before[first..].iter().rev().zip(after[first..].iter().rev());
+        let last = rest.take_while(same).count();
+        let size = |lines: &[&str]| lines[first..lines.len() - last].iter().map(|line| line.len()).sum::<usize>();
+        if size(&before).max(size(&after)) > MAX_COMPARED {
             let patch = format!("{header}(too large to be compared: {} bytes, then {})\n", old.len(), new.len());
-            return Self { patch, additions: after.len(), deletions: before.len() };
+            return Self { patch, additions: after.len() - first - last, deletions: before.len() - first - last };
         }
-        let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_slices(&before, &after);
+        let (skip, drop) = (first.saturating_sub(CONTEXT), last.saturating_sub(CONTEXT));
+        let (before, after) = (&before[skip..before.len() - drop], &after[skip..after.len() - drop]);
+        let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_slices(before, after);
         let mut rows = Vec::new();
         let (mut additions, mut deletions) = (0, 0);
         for hunk in diff.grouped_ops(CONTEXT) {
-            rows.push(Row::Head(head(&hunk)));
+            rows.push(Row::Head(head(&hunk, skip)));
             for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
                 let sign = match change.tag() {
                     ChangeTag::Equal => ' ',
@@ -86,11 +94,12 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-fn head(hunk: &[DiffOp]) -> String {
+/// `skip` lines stand before those that were compared.
+fn head(hunk: &[DiffOp], skip: usize) -> String {
     let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return String::new() };
     let range = |start: usize, end: usize| {
         // An empty range is named after the line before it.
-        format!("{},{}", if start == end { start } else { start + 1 }, end - start)
+        format!("{},{}", skip + if start == end { start } else { start + 1 }, end - start)
     };
     let old = range(first.old_range().start, last.old_range().end);
     let new = range(first.new_range().start, last.new_range().end);
@@ -231,6 +240,29 @@ mod tests {
     fn lines_with_a_carriage_return_alone_are_one() {
         let patch = Diff::new("/p/a", "a\rb\n", "a\rc\n").patch;
         assert!(patch.ends_with("@@ -1,1 +1,1 @@\n-a\rb\n+a\rc\n"), "{patch:?}");
+    }
+
+    #[test]
+    fn a_small_change_of_a_large_text_is_compared() {
+        let large: String = (0..MAX_COMPARED / 4).map(|at| format!("{at}\n")).collect();
+        check(
+            &large,
+            &large.replace("\n100000\n", "\nnew\n"),
+            expect![[r#"
+                +1 -1
+                @@ -99997,9 +99997,9 @@
+                 99996
+                 99997
+                 99998
+                 99999
+                -100000
+                +new
+                 100001
+                 100002
+                 100003
+                 100004
+            "#]],
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod escape;
 mod explain;
 mod find;
 mod how;
+mod invariants;
 mod merge;
 mod nearest;
 mod noise;
@@ -30,6 +31,8 @@ use crate::suits::patches;
 
 pub use self::engine::{Applied, MAX_EDITS, Reason, Refusal, Replacement, apply};
 pub use self::how::How;
+#[doc(hidden)]
+pub use self::invariants::hold;
 pub(crate) use self::transaction::change_file;
 
 pub(crate) struct Edit {
@@ -110,5 +113,7 @@ fn edits(input: Input) -> Result<Vec<Replacement>, ToolError> {
     }
 }
 
+#[cfg(test)]
+mod engine_tests;
 #[cfg(test)]
 mod tests;

@@ -118,12 +118,14 @@ impl std::fmt::Display for Unwritable {
 }
 
 /// How the lines of a file end.
+#[allow(dead_code, reason = "files are made with it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Lf,
     CrLf,
 }
 
+#[allow(dead_code, reason = "files are made with it")]
 impl Ending {
     /// One carriage return before a line feed makes the whole file one with both.
     pub(crate) fn of(text: &str) -> Self {

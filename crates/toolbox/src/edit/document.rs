@@ -22,7 +22,7 @@ pub(super) struct Change {
 impl Document {
     pub(super) fn new(content: &str) -> Self {
         let mut returns = Vec::new();
-        if !content.contains("\r\n") {
+        if !content.contains('\r') {
             return Self { text: content.to_owned(), returns };
         }
         let mut text = String::with_capacity(content.len());
@@ -44,7 +44,7 @@ impl Document {
     }
 
     /// Makes `changes`, which are in order and do not overlap. Line ends outside of them stay; inside, each stays as
-    /// long as there are any left, and further ones are those of the line before.
+    /// long as there are any left, and further ones are as those around them.
     pub(super) fn change(&mut self, changes: &[Change]) {
         let mut text = String::with_capacity(self.text.len());
         let mut returns = Vec::with_capacity(self.returns.len());
@@ -83,10 +83,10 @@ impl Document {
         self.text[range].match_indices('\n').map(move |(at, _)| self.returns.binary_search(&(start + at)).is_ok())
     }
 
-    /// Whether the line that ends before `range` has a carriage return; where there is none, the one that goes on after.
+    /// Whether the line that goes on after `range` has a carriage return; where it is the last, the one before.
     fn nearby(&self, range: &Range<usize>) -> bool {
-        let before = self.text[..range.start].rfind('\n');
-        let near = before.or_else(|| self.text[range.end..].find('\n').map(|at| range.end + at));
+        let after = self.text[range.end..].find('\n').map(|at| range.end + at);
+        let near = after.or_else(|| self.text[..range.start].rfind('\n'));
         near.is_some_and(|at| self.returns.binary_search(&at).is_ok())
     }
 
@@ -125,7 +125,7 @@ mod tests {
         check("a\r\nb\nc\r\n", 2..3, "B", "a\r\nB\nc\r\n");
         check("a\r\nb\nc\r\n", 0..3, "A\nB", "A\r\nB\nc\r\n");
         check("a\r\nb\r\nc\n", 1..1, "\nnew", "a\r\nnew\r\nb\r\nc\n");
-        check("a\nb\r\nc\r\n", 3..3, "\nnew", "a\nb\nnew\r\nc\r\n");
+        check("a\nb\r\nc\r\n", 3..3, "\nnew", "a\nb\r\nnew\r\nc\r\n");
         check("a\nb\r\nc\r\n", 5..5, "\nx\ny", "a\nb\r\nc\r\nx\r\ny\r\n");
         check("a\r\nb", 0..0, "x\ny\n", "x\r\ny\r\na\r\nb");
         check("a\nb", 0..3, "x", "x");

@@ -17,10 +17,11 @@ const MIN_LINE: usize = 3;
 /// Longest lines, in bytes, that are compared word by word.
 const MAX_LINE: usize = 2_000;
 
-/// The places, by their first lines, of `wanted`, which `index` is made for.
-pub(super) fn drifted(index: &Index<'_>, wanted: &[&str]) -> Vec<usize> {
+/// The places, by their first lines, of `wanted`: the lines that `index` is made for from number `skip` on.
+pub(super) fn drifted(index: &Index<'_>, wanted: &[&str], skip: usize) -> Vec<usize> {
     let count = wanted.len();
-    let (Some(&first), Some(&last)) = (index.wanted.first(), index.wanted.last()) else { return Vec::new() };
+    let ids = &index.wanted[skip..skip + count];
+    let (Some(&first), Some(&last)) = (ids.first(), ids.last()) else { return Vec::new() };
     let full = wanted.iter().filter(|line| !line.trim().is_empty()).count();
     let allowed = (full / 3).min(MAX_DIFFERENT);
     if count < 3 || allowed == 0 || wanted[0].trim().is_empty() || wanted[count - 1].trim().is_empty() {
@@ -34,7 +35,7 @@ pub(super) fn drifted(index: &Index<'_>, wanted: &[&str]) -> Vec<usize> {
         }
         let Some(rest) = left.checked_sub(count) else { return Vec::new() };
         left = rest;
-        let differing: Vec<usize> = (0..count).filter(|&at| there[at] != index.wanted[at]).take(allowed + 1).collect();
+        let differing: Vec<usize> = (0..count).filter(|&at| there[at] != ids[at]).take(allowed + 1).collect();
         if differing.len() > allowed {
             continue;
         }

@@ -40,7 +40,9 @@ pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
         return None;
     }
     let file = Lines::of(text);
-    if let Some(found) = loose(&file, old, new) {
+    let (old_sheet, new_sheet) = pair(old, new);
+    let index = Index::new(&file, &old_sheet.lines);
+    if let Some(found) = indexed(&index, &old_sheet, &new_sheet, old, new) {
         return Some(found);
     }
     for (how, undone) in [(How::LineNumbers, undo::line_numbers(old, new)), (How::Fence, undo::fence(old, new))] {
@@ -51,7 +53,7 @@ pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
     if let Some(found) = unescaped(&file, old, new) {
         return Some(found);
     }
-    drift(&file, old, new)
+    drift(&index, &old_sheet, &new_sheet)
 }
 
 /// What is there byte for byte.
@@ -82,27 +84,40 @@ fn shared(old: &str, new: &str) -> (usize, usize) {
 /// What is there but for white space and signs.
 fn loose(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     let (old_sheet, new_sheet) = pair(old, new);
-    let wanted = &old_sheet.lines;
-    let index = Index::new(file, wanted);
+    indexed(&Index::new(file, &old_sheet.lines), &old_sheet, &new_sheet, old, new)
+}
+
+/// The same with the lines of `old` and `new`, and an index made for those of `old`.
+fn indexed(
+    index: &Index<'_>,
+    old_sheet: &Sheet<'_>,
+    new_sheet: &Sheet<'_>,
+    old: &str,
+    new: &str,
+) -> Option<Found> {
+    let (file, wanted) = (index.file, &old_sheet.lines);
     let whole = |found: (How, Vec<usize>), old: &Sheet<'_>, new: &Sheet<'_>| {
         let places = found.1.into_iter().map(|start| index.place(start, old.lines.len())).collect();
         merged(file, found.0, places, old, new)
     };
     if let Some(found) = index.find(wanted, 0, wanted.len()) {
-        return whole(found, &old_sheet, &new_sheet);
+        return whole(found, old_sheet, new_sheet);
     }
     let blank = |line: &&str| line.trim().is_empty();
     let (skip, drop) = (wanted.iter().take_while(|line| blank(line)).count(), trailing(wanted));
-    if skip + drop > 0 && has_edges(&new_sheet, skip, drop) {
+    if !has_edges(new_sheet, skip, drop) {
+        return None;
+    }
+    if skip + drop > 0 {
         let take = wanted.len() - skip - drop;
-        let (old_inner, new_inner) = (inner(&old_sheet, skip, drop), inner(&new_sheet, skip, drop));
+        let (old_inner, new_inner) = (inner(old_sheet, skip, drop), inner(new_sheet, skip, drop));
         if let Some((_, starts)) = index.find(wanted, skip, take) {
             return whole((How::BlankEdges, starts), &old_inner, &new_inner);
         }
     }
     let places = index.find_apart(wanted);
     if !places.is_empty() {
-        return merged(file, How::BlankLines, places, &old_sheet, &new_sheet);
+        return merged(file, How::BlankLines, places, old_sheet, new_sheet);
     }
     within(file, old, new)
 }
@@ -164,14 +179,12 @@ fn unescaped(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
 }
 
 /// What is there but for a word here and there.
-fn drift(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
-    let (old_sheet, new_sheet) = pair(old, new);
+fn drift(index: &Index<'_>, old_sheet: &Sheet<'_>, new_sheet: &Sheet<'_>) -> Option<Found> {
     let (skip, drop) = (old_sheet.lines.iter().take_while(|line| line.trim().is_empty()).count(), trailing(&old_sheet.lines));
-    let (old, new) = (inner(&old_sheet, skip, drop), inner(&new_sheet, skip, drop));
-    let index = Index::new(file, &old.lines);
-    let starts = drifted(&index, &old.lines);
+    let (old, new) = (inner(old_sheet, skip, drop), inner(new_sheet, skip, drop));
+    let starts = drifted(index, &old.lines, skip);
     let places: Vec<Place> = starts.into_iter().map(|start| index.place(start, old.lines.len())).collect();
-    if places.is_empty() { None } else { merged(file, How::Words, places, &old, &new) }
+    if places.is_empty() { None } else { merged(index.file, How::Words, places, &old, &new) }
 }
 
 fn merged(file: &Lines<'_>, how: How, places: Vec<Place>, old: &Sheet<'_>, new: &Sheet<'_>) -> Option<Found> {

@@ -7,6 +7,10 @@ use std::collections::HashSet;
 
 /// Most lines of a file that is looked at.
 const MAX_LINES: usize = 200_000;
+/// Most bytes of a file that are looked at.
+const MAX_LOOKED: usize = 512 * 1024;
+/// Most words that are looked for to find the part of a longer file.
+const MAX_TRIED: usize = 4;
 /// Most comparisons of two lines.
 const MAX_COMPARED: usize = 5_000_000;
 /// Most places that are named.
@@ -23,18 +27,39 @@ pub(super) fn nearest(content: &str, old: &str) -> String {
     if has_line_numbers(old) {
         return "It seems to hold the line numbers that read prints; leave them out.".to_owned();
     }
-    let file: Vec<&str> = content.lines().collect();
     let wanted = wanted_lines(old);
+    let Some((before, content)) = part(content, &wanted) else {
+        return format!("Nothing like it is there. {READ_AGAIN}");
+    };
+    let file: Vec<&str> = content.lines().collect();
     if file.len() > MAX_LINES || wanted.is_empty() {
         return READ_AGAIN.to_owned();
     }
     if let Some(places) = places(&file, &wanted) {
-        return describe(&file, &wanted, &places);
+        return describe(&file, &wanted, &places, before);
     }
     match like_words(&file, &wanted) {
-        Some(line) => format!("The nearest is line {}: {}. {READ_AGAIN}", line + 1, quote(file[line])),
+        Some(line) => format!("The nearest is line {}: {}. {READ_AGAIN}", before + line + 1, quote(file[line])),
         None => format!("Nothing like it is there. {READ_AGAIN}"),
     }
+}
+
+/// The part of `content` that is looked at, and how many lines there are before it: all where it is not long, otherwise
+/// what is around the first of the longest words of `wanted` that is there. `None` where none is.
+fn part<'a>(content: &'a str, wanted: &[&str]) -> Option<(usize, &'a str)> {
+    if content.len() <= MAX_LOOKED {
+        return Some((0, content));
+    }
+    let mut words: Vec<&str> = wanted.iter().flat_map(|line| words(line)).take(MAX_LOOKED / 64).collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    words.dedup();
+    let hit = words.iter().take(MAX_TRIED).find_map(|word| content.find(*word))?;
+    let start = content.floor_char_boundary(hit.saturating_sub(MAX_LOOKED / 4));
+    let end = content.floor_char_boundary(start + MAX_LOOKED);
+    // Whole lines, unless one is longer than all that is looked at.
+    let start = content[start..hit].find('\n').map_or(start, |at| start + at + 1);
+    let end = content[hit..end].rfind('\n').map_or(end, |at| hit + at + 1);
+    Some((content[..start].bytes().filter(|byte| *byte == b'\n').count(), &content[start..end]))
 }
 
 /// The lines to look for, without blank ones at both ends.
@@ -116,11 +141,11 @@ fn squash(line: &str) -> String {
     line.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
-fn describe(file: &[&str], wanted: &[&str], places: &[usize]) -> String {
+fn describe(file: &[&str], wanted: &[&str], places: &[usize], before: usize) -> String {
     let start = places[0];
     let span = |start: usize| {
-        let last = (start + wanted.len()).min(file.len());
-        if last == start + 1 { format!("line {last}") } else { format!("lines {}-{last}", start + 1) }
+        let (first, last) = (before + start + 1, before + (start + wanted.len()).min(file.len()));
+        if last == first { format!("line {last}") } else { format!("lines {first}-{last}") }
     };
     let others: Vec<String> = places[1..].iter().map(|&start| span(start)).collect();
     let also = if others.is_empty() { String::new() } else { format!(" (likewise {})", others.join(" and ")) };
@@ -135,7 +160,7 @@ fn describe(file: &[&str], wanted: &[&str], places: &[usize]) -> String {
             format!(
                 "The nearest is on {}{also}, but line {} is {there}, and oldString has {} there. {READ_AGAIN}",
                 span(start),
-                start + index + 1,
+                before + start + index + 1,
                 quote(wanted[index]),
             )
         }
@@ -300,6 +325,21 @@ mod tests {
         check("\n \n", expect![""]);
         expect!["Nothing like it is there."].assert_eq(&advice("", "a"));
         check(&"x".repeat(500), expect!["Nothing like it is there."]);
+    }
+
+    #[test]
+    fn of_a_long_file_the_part_with_the_longest_words_is_looked_at() {
+        let line = |at: usize| format!("let value_{at} = compute({at});\n");
+        let file: String = (0..40_000).map(line).collect();
+        assert!(file.len() > 2 * MAX_LOOKED);
+        assert_eq!(
+            advice(&file, "let Value_30000 = compute(30000);\nlet value_30001 = compute(1);"),
+            "The nearest is on lines 30001-30002, but line 30002 is `let value_30001 = compute(30001);`, and oldString has \
+             `let value_30001 = compute(1);` there."
+        );
+        assert_eq!(advice(&file, "quite another thing"), "Nothing like it is there.");
+        let long = "é".repeat(MAX_LOOKED) + " needle " + &"é".repeat(MAX_LOOKED);
+        assert!(advice(&long, "a needle").starts_with("The nearest is line 1"), "{}", advice(&long, "a needle"));
     }
 
     #[test]

@@ -99,7 +99,7 @@ async fn what_cannot_work_is_refused_with_the_next_step() {
     scene.fails("edit", args("none", "a", "b"), "does not exist; look for the right path").await;
     scene.fails("edit", args("src", "a", "b"), "is a folder, not a file").await;
     scene.fails("edit", args("latin1", "caf", "b"), "is not UTF-8 text").await;
-    scene.fails("edit", args("a", "\tif x {", "b"), "Line 1 differs from it only in indentation").await;
+    scene.fails("edit", args("a", "IF x {", "b"), "Line 1 differs from it only in upper and lower case").await;
     std::fs::File::create(scene.path("huge")).unwrap().set_len(MAX_FILE + 1).unwrap();
     scene.fails("edit", args("huge", "a", "b"), "edit takes files of up to 16777216").await;
 }
@@ -137,4 +137,76 @@ async fn outside_the_project_the_folder_is_asked_for_first() {
     scene.run("edit", args("../outside/a", "x", "y")).await.unwrap();
     assert_eq!(scene.get("../outside/a"), "y");
     assert_eq!(scene.asked("external_directory")[0].patterns, [scene.path("../outside/*")]);
+}
+
+fn several(path: &str, edits: serde_json::Value) -> serde_json::Value {
+    json!({"filePath": path, "edits": edits})
+}
+
+#[tokio::test]
+async fn several_edits_are_one_change() {
+    let scene = Scene::new();
+    scene.put("a", "one\ntwo\nthree\n");
+    let edits = json!([
+        {"oldString": "one", "newString": "1"},
+        {"oldString": "1\n  two", "newString": "1\n  2"},
+        {"oldString": "e", "newString": "E", "replaceAll": true},
+    ]);
+    let output = scene.run("edit", several("a", edits)).await.unwrap();
+    assert_eq!(scene.get("a"), "1\n2\nthrEE\n");
+    assert_eq!((scene.asked("read").len(), scene.asked("edit").len()), (1, 1));
+    let diff = scene.asked("edit")[0].metadata["diff"].as_str().unwrap().to_owned();
+    assert_eq!(output.metadata["diff"], diff);
+    assert!(diff.ends_with("-one\n-two\n-three\n+1\n+2\n+thrEE\n"), "{diff}");
+    assert!(output.text.contains("in 4 places (lines: +3 -3). oldString was not exact (indentation)"), "{}", output.text);
+}
+
+#[tokio::test]
+async fn one_edit_that_fails_undoes_the_others() {
+    let scene = Scene::new();
+    scene.put("a", "one\ntwo\n");
+    let edits = json!([{"oldString": "one", "newString": "1"}, {"oldString": "one", "newString": "2"}]);
+    scene.fails("edit", several("a", edits), "edit 2 of 2 cannot be made after those before it, so none was").await;
+    let same = json!([{"oldString": "one", "newString": "1"}, {"oldString": "x", "newString": "x"}]);
+    scene.fails("edit", several("a", same), "edit 2 of 2: oldString and newString are the same").await;
+    assert_eq!(scene.get("a"), "one\ntwo\n");
+    assert!(scene.asked("edit").is_empty());
+}
+
+#[tokio::test]
+async fn a_new_file_can_be_edited_at_once() {
+    let scene = Scene::new();
+    let edits = json!([{"oldString": "", "newString": "one\ntwo\n"}, {"oldString": "two", "newString": "2"}]);
+    scene.run("edit", several("new", edits)).await.unwrap();
+    assert_eq!(scene.get("new"), "one\n2\n");
+    let edits = json!([{"oldString": "", "newString": "x"}, {"oldString": "y", "newString": "2"}]);
+    scene.fails("edit", several("other", edits), "edit 2 of 2").await;
+    assert!(!std::path::Path::new(&scene.path("other")).exists());
+}
+
+#[tokio::test]
+async fn it_is_one_edit_or_a_list() {
+    let scene = Scene::new();
+    scene.put("a", "one");
+    let list = json!([{"oldString": "one", "newString": "1"}]);
+    let both = json!({"filePath": "a", "oldString": "one", "newString": "2", "edits": list});
+    scene.fails("edit", both, "either oldString and newString, or edits").await;
+    scene.fails("edit", json!({"filePath": "a"}), "oldString is missing").await;
+    scene.fails("edit", json!({"filePath": "a", "oldString": "one"}), "newString is missing").await;
+    scene.fails("edit", several("a", json!([])), "edits is empty").await;
+    // Some models fill in all there is.
+    scene.run("edit", json!({"filePath": "a", "oldString": "", "newString": "", "edits": list})).await.unwrap();
+    scene.run("edit", json!({"filePath": "a", "oldString": "1", "newString": "one", "edits": []})).await.unwrap();
+    assert_eq!(scene.get("a"), "one");
+}
+
+#[tokio::test]
+async fn the_rights_of_a_file_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    scene.put("run.sh", "echo one\n");
+    std::fs::set_permissions(scene.path("run.sh"), std::fs::Permissions::from_mode(0o751)).unwrap();
+    scene.run("edit", args("run.sh", "one", "two")).await.unwrap();
+    let mode = std::fs::metadata(scene.path("run.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o751);
 }

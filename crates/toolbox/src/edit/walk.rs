@@ -11,7 +11,7 @@ use super::windows::is_little;
 use crate::matching::plain_sign;
 
 /// Most bytes of the file that are compared for one old text: what takes more is not found.
-pub(super) const MAX_COMPARED: usize = 4_000_000;
+pub(super) const MAX_COMPARED: usize = 1_000_000;
 
 /// The places of `old`, and what was overlooked.
 pub(super) fn walk(file: &Lines<'_>, old: &str) -> Option<(How, Vec<Place>)> {

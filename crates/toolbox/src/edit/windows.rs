@@ -14,6 +14,8 @@ pub(super) struct Index<'a> {
     pub(super) file: &'a Lines<'a>,
     pub(super) ids: Vec<u32>,
     pub(super) wanted: Vec<u32>,
+    /// Whether the file has each of the wanted lines anywhere, by their numbers.
+    present: Vec<bool>,
 }
 
 type Key = for<'b> fn(&'b str) -> Cow<'b, str>;
@@ -63,15 +65,20 @@ pub(super) fn spaced(line: &str) -> Cow<'_, str> {
 
 impl<'a> Index<'a> {
     pub(super) fn new(file: &'a Lines<'a>, wanted: &[&str]) -> Self {
-        let (wanted, ids) = number(wanted, file.iter(), loosest, |_| true);
-        Self { file, ids, wanted }
+        let ends = Ends::of(wanted);
+        let (wanted, ids) = number(wanted, file.iter(), loosest, |_, line| ends.may_be(line));
+        let mut present = vec![false; wanted.len() + 1];
+        for id in &ids {
+            present[*id as usize] = true;
+        }
+        Self { file, ids, wanted, present }
     }
 
     /// The places of `wanted`, which is what the index is made for, `skip` of its lines left out at the beginning and
     /// all but `take` of the others at the end.
     pub(super) fn find(&self, wanted: &[&str], skip: usize, take: usize) -> Option<(How, Vec<usize>)> {
         let part = &self.wanted[skip..skip + take];
-        if windows(&self.ids, part).is_empty() {
+        if !part.iter().all(|id| self.present[*id as usize]) || windows(&self.ids, part).is_empty() {
             return None;
         }
         let lines = &wanted[skip..skip + take];
@@ -79,7 +86,7 @@ impl<'a> Index<'a> {
             if how == How::Signs {
                 return (!is_little(lines)).then(|| (how, windows(&self.ids, part)));
             }
-            let (wanted, ids) = number(lines, self.file.iter(), key, |at| self.ids[at] != 0);
+            let (wanted, ids) = number(lines, self.file.iter(), key, |at, _| self.ids[at] != 0);
             let found = windows(&ids, &wanted);
             (!found.is_empty()).then_some((how, found))
         })
@@ -94,6 +101,9 @@ impl<'a> Index<'a> {
             return Vec::new();
         }
         let ids: Vec<u32> = full.iter().map(|&at| self.wanted[at]).collect();
+        if !ids.iter().all(|id| self.present[*id as usize]) {
+            return Vec::new();
+        }
         let lines: Vec<usize> = (0..self.file.len()).filter(|&at| !blank(self.file.get(at))).collect();
         let there: Vec<u32> = lines.iter().map(|&at| self.ids[at]).collect();
         let found = windows(&there, &ids);
@@ -121,6 +131,36 @@ impl<'a> Index<'a> {
     }
 }
 
+/// What wanted lines begin and end with, and how long the shortest is. Most lines of a file are none of them by that alone.
+struct Ends {
+    first: [bool; 256],
+    last: [bool; 256],
+    shortest: usize,
+}
+
+impl Ends {
+    fn of(wanted: &[&str]) -> Self {
+        let mut ends = Self { first: [false; 256], last: [false; 256], shortest: usize::MAX };
+        for line in wanted {
+            let key = loosest(line);
+            ends.shortest = ends.shortest.min(key.len());
+            if let (Some(first), Some(last)) = (key.bytes().next(), key.bytes().next_back()) {
+                ends.first[usize::from(first)] = true;
+                ends.last[usize::from(last)] = true;
+            }
+        }
+        ends
+    }
+
+    fn may_be(&self, line: &str) -> bool {
+        let bare = line.trim();
+        let (Some(first), Some(last)) = (bare.bytes().next(), bare.bytes().next_back()) else { return self.shortest == 0 };
+        // Other signs and accents may stand for the same.
+        !bare.is_ascii()
+            || bare.len() >= self.shortest && self.first[usize::from(first)] && self.last[usize::from(last)]
+    }
+}
+
 /// Fewer letters and digits than these are no evidence that other signs mean the same.
 const MIN_LETTERS: usize = 6;
 
@@ -135,7 +175,7 @@ fn number<'b>(
     wanted: &[&str],
     file: impl Iterator<Item = &'b str>,
     key: Key,
-    look: impl Fn(usize) -> bool,
+    look: impl Fn(usize, &str) -> bool,
 ) -> (Vec<u32>, Vec<u32>) {
     let mut numbers: HashMap<Cow<'_, str>, u32> = HashMap::new();
     let mut numbered = Vec::with_capacity(wanted.len());
@@ -144,7 +184,7 @@ fn number<'b>(
         numbered.push(*numbers.entry(key(line)).or_insert(next));
     }
     let ids = file.enumerate().map(|(at, line)| {
-        if look(at) { numbers.get(&key(line)).copied().unwrap_or(0) } else { 0 }
+        if look(at, line) { numbers.get(&key(line)).copied().unwrap_or(0) } else { 0 }
     });
     (numbered, ids.collect())
 }

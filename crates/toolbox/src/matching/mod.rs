@@ -5,7 +5,7 @@ mod loose;
 mod windows;
 
 pub(crate) use indent::Indents;
-#[cfg_attr(not(test), expect(unused_imports, reason = "the patch tool compares lines with it"))]
+#[allow(unused_imports, reason = "patches compare lines with it")]
 pub(crate) use loose::Looseness;
 pub(crate) use loose::{plain, plain_sign};
 pub(crate) use windows::windows;
