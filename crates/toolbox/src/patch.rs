@@ -281,11 +281,9 @@ fn changes(outcomes: &[Outcome], targets: &[Target], old: &[Option<Vec<u8>>]) ->
 }
 
 fn not_applied(error: &FilesError) -> ToolError {
-    let text = haft_tool::with_causes(error);
-    ToolError::Failed(match error {
-        FilesError::Torn { .. } => text,
-        _ => format!("{text}. Nothing was changed"),
-    })
+    let torn = matches!(error, FilesError::Torn { .. });
+    let end = if torn { "" } else { ". Nothing was changed" };
+    ToolError::Failed(haft_tool::with_causes(error) + end)
 }
 
 #[cfg(test)]

@@ -112,8 +112,8 @@ fn split(text: &str) -> Vec<Line<'_>> {
 
 /// How most lines end.
 fn usual_end(lines: &[Line<'_>]) -> &'static str {
-    let both = lines.iter().filter(|line| line.end == "\r\n").count();
-    if both * 2 > lines.len() { "\r\n" } else { "\n" }
+    let count = |end: &str| lines.iter().filter(|line| line.end == end).count();
+    if count("\r\n") > count("\n") { "\r\n" } else { "\n" }
 }
 
 #[cfg(test)]

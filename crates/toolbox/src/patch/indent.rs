@@ -56,7 +56,9 @@ impl<'a> Shift<'a> {
         if let Some((_, there)) = pairs.iter().find(|(wanted, _)| *wanted == own) {
             return Some((*there).to_owned());
         }
-        if self.in_file.contains(&own) {
+        // Old lines without any are more likely to have lost it than to be shifted.
+        let lost = matches!(pairs, [("", _)]);
+        if lost && self.in_file.contains(&own) {
             return None;
         }
         // Deeper than a line that is known: what is more is more in the file too.

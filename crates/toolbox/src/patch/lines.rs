@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::matching::Looseness;
 
 /// Most comparisons of two lines for one file. A patch that needs more was made to.
-pub(super) const MAX_COMPARED: usize = 200_000_000;
+pub(super) const MAX_COMPARED: usize = 50_000_000;
 
 /// The work would take too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +27,9 @@ struct Level<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(texts: &'a [&'a str]) -> Self {
-        Self { texts, levels: [const { None }; Looseness::ALL.len()], left: MAX_COMPARED }
+    /// For at most so many comparisons.
+    pub(super) fn new(texts: &'a [&'a str], left: usize) -> Self {
+        Self { texts, levels: [const { None }; Looseness::ALL.len()], left }
     }
 
     pub(super) fn texts(&self) -> &'a [&'a str] {
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn lines_are_found_from_both_sides() {
-        let mut lines = Lines::new(&["a", "b", "a", "b", "c"]);
+        let mut lines = Lines::new(&["a", "b", "a", "b", "c"], MAX_COMPARED);
         let ab = needle(&mut lines, EXACT, &["a", "b"]);
         assert_eq!(lines.first(EXACT, &ab, 0), Ok(Some(0)));
         assert_eq!(lines.first(EXACT, &ab, 1), Ok(Some(2)));
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn each_level_overlooks_more() {
-        let mut lines = Lines::new(&["  a\u{2026}\u{201c} "]);
+        let mut lines = Lines::new(&["  a\u{2026}\u{201c} "], MAX_COMPARED);
         assert_eq!(lines.id(Looseness::End, "  a\u{2026}\u{201c}"), Some(0));
         assert_eq!(lines.id(Looseness::Ends, "a\u{2026}\u{201c}"), Some(0));
         assert_eq!(lines.id(Looseness::Ends, "a...\""), None);
@@ -177,19 +178,20 @@ mod tests {
 
     #[test]
     fn a_block_ends_where_a_line_is_no_deeper() {
-        let lines = Lines::new(&["f:", "  a", "", "  b", "g:", "  c"]);
+        let lines = Lines::new(&["f:", "  a", "", "  b", "g:", "  c"], 0);
         assert_eq!((lines.block_end(0), lines.block_end(4), lines.block_end(5)), (4, 6, 6));
     }
 
     #[test]
     fn the_work_is_bounded() {
-        let texts = vec!["a"; 40_000];
-        let mut lines = Lines::new(&texts);
+        let texts = ["a"; 40];
+        let mut lines = Lines::new(&texts, 100);
         let id = lines.id(EXACT, "a").unwrap();
-        let mut needle = vec![id; 20_000];
         // All but the last line fit everywhere.
-        *needle.last_mut().unwrap() = id + 1;
+        let needle: Vec<u32> = [id; 19].into_iter().chain([id + 1]).collect();
         assert_eq!(lines.first(EXACT, &needle, 0), Err(TooMuch));
-        assert_eq!(lines.first(EXACT, &[id], 0), Ok(Some(0)));
+        assert_eq!(lines.fits(EXACT, &needle, 0), Err(TooMuch));
+        let mut lines = Lines::new(&texts, MAX_COMPARED);
+        assert_eq!(lines.first(EXACT, &needle, 0), Ok(None));
     }
 }

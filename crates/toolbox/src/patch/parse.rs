@@ -205,13 +205,13 @@ impl Reader {
         if path.is_empty() {
             return bad(number, "the new path is missing; write it behind the colon");
         }
-        match (self.place, self.sections.last_mut()) {
-            (Place::Updated, Some(Section::Update { to: to @ None, .. })) => {
-                *to = Some(path.to_owned());
-                Ok(())
-            }
-            _ => bad(number, "`*** Move to:` belongs directly behind `*** Update File:`, and there only once"),
+        if self.place == Place::Updated
+            && let Some(Section::Update { to: to @ None, .. }) = self.sections.last_mut()
+        {
+            *to = Some(path.to_owned());
+            return Ok(());
         }
+        bad(number, "`*** Move to:` belongs directly behind `*** Update File:`, and there only once")
     }
 
     fn end_of_file(&mut self, number: usize) -> Result<(), BadPatch> {
@@ -350,15 +350,13 @@ impl Reader {
         }
         self.place = Place::Between;
         self.blank = 0;
-        match self.sections.last() {
-            Some(Section::Update { path, to: None, hunks }) if hunks.is_empty() => bad(
-                self.section_line,
-                format!(
-                    "nothing is changed in {path}; write a hunk: `@@`, then lines that begin with a blank, `-` or `+`"
-                ),
-            ),
-            _ => Ok(()),
+        if let Some(Section::Update { path, to: None, hunks }) = self.sections.last()
+            && hunks.is_empty()
+        {
+            let hunk = "`@@`, then lines that begin with a blank, `-` or `+`";
+            return bad(self.section_line, format!("nothing is changed in {path}; write a hunk: {hunk}"));
         }
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::grammar::{Hunk, Row};
-use super::lines::{Lines, TooMuch};
+use super::lines::{Lines, MAX_COMPARED, TooMuch};
 use super::nearest::{nearest, nearest_line};
 use super::refusal::{Refusal, Why};
 use crate::matching::Looseness;
@@ -29,7 +29,12 @@ pub(super) struct Placed {
 
 /// Finds the place of each hunk.
 pub(super) fn place(file: &[&str], hunks: &[Hunk]) -> Result<Vec<Placed>, Refusal> {
-    let mut search = Search { lines: Lines::new(file) };
+    place_within(file, hunks, MAX_COMPARED)
+}
+
+/// The same with at most so many comparisons of lines.
+fn place_within(file: &[&str], hunks: &[Hunk], compared: usize) -> Result<Vec<Placed>, Refusal> {
+    let mut search = Search { lines: Lines::new(file, compared) };
     let mut firsts = Vec::with_capacity(hunks.len());
     let mut from = 0;
     for (index, hunk) in hunks.iter().enumerate() {
