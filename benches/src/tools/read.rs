@@ -41,18 +41,18 @@ pub fn rows() -> Result<Vec<Row>> {
         Pages::of(Path::new(&folder))?.page(offset.parse()?)?;
         return Ok(Vec::new());
     }
-    let folder = tempfile::tempdir()?;
-    let folder = std::fs::canonicalize(folder.path()).map(|path| (folder, path))?;
-    let lines = make(&folder.1.join(NAME))?;
+    let scratch = tempfile::tempdir()?;
+    let folder = std::fs::canonicalize(scratch.path())?;
+    let lines = make(&folder.join(NAME))?;
     let last = lines - PAGE + 1;
-    let pages = Pages::of(&folder.1)?;
+    let pages = Pages::of(&folder)?;
     ensure!(pages.page(last)?.text.contains(&format!("total {lines} lines")), "the last page is not the last");
 
     let (mut first_page, mut last_page, mut counted) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
         first_page.push(ms(timed(|| pages.page(1).map(drop))?));
         last_page.push(ms(timed(|| pages.page(last).map(drop))?));
-        counted.push(ms(timed(|| count(&folder.1.join(NAME)))?));
+        counted.push(ms(timed(|| count(&folder.join(NAME)))?));
     }
     let of = |figures: Vec<f64>| median(figures).unwrap_or_default();
     let (first_page, last_page, counted) = (of(first_page), of(last_page), of(counted));
@@ -61,8 +61,8 @@ pub fn rows() -> Result<Vec<Row>> {
         Row::new("read: its last page", last_page, None, "ms"),
         Row::new("wc -l of it", counted, None, "ms"),
         Row::new("read: its last page, times wc -l", last_page / counted, 2.0, "×"),
-        Row::new("read: page 1, memory of the whole process", peak(&folder.1, 1)?, 20.0, "MB"),
-        Row::new("read: last page, memory of the whole process", peak(&folder.1, last)?, 20.0, "MB"),
+        Row::new("read: page 1, memory of the whole process", peak(&folder, 1)?, 20.0, "MB"),
+        Row::new("read: last page, memory of the whole process", peak(&folder, last)?, 20.0, "MB"),
     ])
 }
 

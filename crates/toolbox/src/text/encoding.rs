@@ -184,7 +184,7 @@ mod tests {
     #[track_caller]
     fn comes_back(encoding: &'static Encoding, text: &str) {
         let bytes = encode(encoding, text).unwrap();
-        let (found, decoded) = lossless(&bytes).expect(encoding.name());
+        let (found, decoded) = lossless(&bytes).expect("it is a text");
         assert_eq!((found.name(), decoded.as_ref()), (encoding.name(), text));
     }
 
