@@ -117,9 +117,7 @@ impl Processes {
         // The keys of a hasher are random.
         let random = std::hash::RandomState::new().build_hasher().finish();
         let mark = format!("{}-{random:016x}", std::process::id());
-        Self {
-            inner: Arc::new(Inner { shell, secrets, mark, count: AtomicU64::new(0), guard: OnceLock::new() }),
-        }
+        Self { inner: Arc::new(Inner { shell, secrets, mark, count: AtomicU64::new(0), guard: OnceLock::new() }) }
     }
 
     /// Commands run by the shell that [`pick_shell`] finds in this program's environment.
@@ -147,8 +145,7 @@ impl Processes {
         let folder = door::open(dir, door::FOLDER)
             .map_err(|errno| ProcessError::NoFolder { dir: dir.clone(), source: errno.into() })?;
         self.inner.guard.get_or_init(|| Guard::start(&format!("{}.", self.inner.mark)));
-        let mark: Arc<str> =
-            format!("{}.{}", self.inner.mark, self.inner.count.fetch_add(1, Ordering::Relaxed)).into();
+        let mark: Arc<str> = format!("{}.{}", self.inner.mark, self.inner.count.fetch_add(1, Ordering::Relaxed)).into();
         let mut variables = environment(std::env::vars_os(), &self.inner.secrets, env);
         variables.push((MARK.into(), marks(std::env::var_os(MARK), &mark)));
         let start = match streams {

@@ -117,7 +117,7 @@ impl Tool for Bash {
 
 /// Begins a job, and tells what came of it so far.
 async fn behind(running: Running, jobs: &Jobs, start: Start, title: String, call: &Call) -> Result<Output, ToolError> {
-    let job = jobs.begin(running, start).map_err(|(_, full)| full)?;
+    let job = jobs.begin(running, start).map_err(|full| full.1)?;
     tokio::select! {
         () = job.ended() => {}
         () = tokio::time::sleep(FIRST_LOOK) => {}
@@ -208,7 +208,7 @@ async fn leave_running(mut running: Running, jobs: &Jobs, start: Start, stopped:
     let end = running.so_far();
     match jobs.begin(running, Start { command: names.join(", "), ..start }) {
         Ok(job) => (end, Left::Job { id: job.id().to_owned(), names }),
-        Err((running, _)) => (running.end().await, Left::Ended(job::MAX_RUNNING)),
+        Err(full) => (full.0.end().await, Left::Ended(job::MAX_RUNNING)),
     }
 }
 

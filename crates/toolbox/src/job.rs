@@ -123,9 +123,9 @@ impl Jobs {
     /// # Errors
     ///
     /// What runs, and those of [`Jobs::room`].
-    pub(crate) fn begin(&self, running: Running, start: Start) -> Result<Arc<Job>, (Running, ToolError)> {
+    pub(crate) fn begin(&self, running: Running, start: Start) -> Result<Arc<Job>, Box<(Running, ToolError)>> {
         if let Err(full) = self.room() {
-            return Err((running, full));
+            return Err(Box::new((running, full)));
         }
         let Start { command, file, limits, timeout } = start;
         let mut table = self.table();

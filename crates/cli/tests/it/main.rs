@@ -6,6 +6,7 @@ mod bad_input;
 mod demo;
 mod face;
 mod house;
+mod jobs;
 mod kill;
 mod ledger;
 mod models;

@@ -151,10 +151,12 @@ impl Running {
         if let (true, Some(kill_at), Some(scope)) = (alive, self.state.kill_at, self.tree.scope()) {
             alive = timeout_at(kill_at, scope.gone()).await.is_err();
         }
-        match alive {
-            true => self.tree.finish(),
-            false => self.tree.is_gone(),
+        if let (true, Some(scope)) = (alive, self.tree.scope()) {
+            self.tree.finish();
+            // What was killed takes a moment to go, and for what the system holds back nobody waits.
+            let _ = timeout_at(Instant::now() + LINGER, scope.gone()).await;
         }
+        self.tree.is_gone();
         End { left_running: alive && !self.state.stopped, ..self.so_far() }
     }
 

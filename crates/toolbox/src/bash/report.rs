@@ -229,8 +229,31 @@ mod tests {
     fn what_goes_on_is_noted() {
         let names = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
         let left = Left::Job { id: "job_7".to_owned(), names };
-        check_left("a\n", WELL, None, &left, expect![[r#""#]]);
-        check_left("", End { left_running: true, ..WELL }, None, &Left::Ended(16), expect![[r#""#]]);
+        check_left(
+            "a\n",
+            WELL,
+            None,
+            &left,
+            expect![[r#"
+            a
+
+
+            <shell_metadata>
+            What the command left running (a, b, c and 2 more) goes on as job_7: see job_output, end it with job_kill. It ends with the session. Next time, use background.
+            </shell_metadata>"#]],
+        );
+        check_left(
+            "",
+            End { left_running: true, ..WELL },
+            None,
+            &Left::Ended(16),
+            expect![[r#"
+            (no output)
+
+            <shell_metadata>
+            What the command left running was ended, because 16 jobs run already: end one with job_kill.
+            </shell_metadata>"#]],
+        );
     }
 
     #[test]
@@ -251,7 +274,8 @@ mod tests {
         for text in ["z".repeat(120_000), "z".repeat(120_000) + "\n"] {
             let mut window = Window::default();
             window.push(text.as_bytes());
-            let report = report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None, &Left::Nothing);
+            let report =
+                report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None, &Left::Nothing);
             assert!(report.contains("Showing the last 51200 of "), "{}", &report[..100]);
             assert!(report.contains("could not be kept"));
             assert!(report.len() > 51_200);

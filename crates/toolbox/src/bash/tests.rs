@@ -343,7 +343,8 @@ async fn a_flood_is_shown_now_and_then() {
 #[tokio::test]
 async fn the_background_does_not_hold_the_call_and_becomes_a_job() {
     let scene = Scene::new();
-    for (at, command) in ["sleep 1000 & echo started", "setsid sleep 1000 >/dev/null 2>&1 & echo started"].iter().enumerate()
+    for (at, command) in
+        ["sleep 1000 & echo started", "setsid sleep 1000 >/dev/null 2>&1 & echo started"].iter().enumerate()
     {
         let output = scene.run("bash", json!({"command": command})).await.unwrap();
         let id = format!("job_{}", at + 1);

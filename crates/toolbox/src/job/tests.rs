@@ -107,7 +107,7 @@ async fn a_job_can_be_ended() {
     let scene = Scene::new();
     let id = begin(&scene, "trap 'echo bye; exit' TERM; echo begun; while :; do sleep 0.01; done").await;
     let output = scene.run("job_kill", json!({"id": id})).await.unwrap();
-    assert!(output.text.contains("job_1 was ended after ") && output.text.ends_with("\n\nbye\n"), "{}", output.text);
+    assert!(output.text.contains("job_1 was ended after ") && output.text.ends_with("bye\n"), "{}", output.text);
     assert_eq!((&output.metadata["status"], &output.metadata["exit"]), (&json!("killed"), &Value::Null));
     let again = scene.run("job_kill", json!({"id": id})).await.unwrap();
     assert!(again.text.ends_with("(no new output)"));
@@ -144,7 +144,9 @@ async fn a_job_may_have_a_terminal() {
 #[tokio::test]
 async fn the_end_of_the_session_is_the_end_of_its_jobs() {
     let scene = Scene::new();
-    for command in ["echo $$; sleep 1000", "setsid sh -c 'trap : TERM; echo $$; while :; do sleep 1000; done' & sleep 1000"] {
+    for command in
+        ["echo $$; sleep 1000", "setsid sh -c 'trap : TERM; echo $$; while :; do sleep 1000; done' & sleep 1000"]
+    {
         begin(&scene, command).await;
     }
     let mut pids = Vec::new();
