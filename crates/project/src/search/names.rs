@@ -161,10 +161,10 @@ fn place(pattern: &str) -> Option<usize> {
                     }
                     if c == '-'
                         && let (Some(low), Some((_, high))) = (before, chars.peek().copied())
+                        && high != ']'
+                        && low > high
                     {
-                        if high != ']' && low > high {
-                            return Some(at);
-                        }
+                        return Some(at);
                     }
                     (first, before) = (false, Some(c));
                 }

@@ -64,9 +64,8 @@ impl LinePattern {
 /// What `pattern` means. The searching library would read it too, but tell the place of an error in a pattern of its
 /// own.
 fn parse(pattern: &str) -> Result<Hir, BadPattern> {
-    let parser =
+    let mut parser =
         regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).utf8(false).nest_limit(MAX_NESTED).build();
-    let mut parser = parser;
     parser.parse(pattern).map_err(|error| match error {
         regex_syntax::Error::Parse(error) => {
             let bad = BadPattern::at(pattern, error.span().start.offset, error.kind().to_string());
