@@ -196,9 +196,8 @@ impl Web {
     pub async fn get(&self, place: &Place, headers: &[(&'static str, &str)]) -> Result<Answer, WebError> {
         let host = host(&place.url);
         let client = self.client(place)?;
-        let request = headers.iter().fold(client.get(place.url.clone()), |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let request =
+            headers.iter().fold(client.get(place.url.clone()), |request, (name, value)| request.header(*name, *value));
         let response = request.send().await.map_err(|error| explain(&error, host.clone()))?;
         let answer = Answer { host, response };
         match answer.header(&CONTENT_ENCODING) {
@@ -322,15 +321,26 @@ fn explain(error: &reqwest::Error, host: String) -> WebError {
     let causes: Vec<&(dyn Error + 'static)> =
         std::iter::successors(error.source(), |&cause| cause.source()).take(16).collect();
     let reason = causes.last().map_or_else(|| "no reason given".to_owned(), ToString::to_string);
-    let is_tls = |cause: &&(dyn Error + 'static)| {
-        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        cause.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>())
-    };
-    if causes.iter().any(is_tls) {
+    if causes.iter().any(|cause| is_tls(*cause)) {
         WebError::Tls { host, reason }
     } else if error.is_connect() {
         WebError::NoConnection { host, reason }
     } else {
         WebError::Broken { host, reason }
     }
+}
+
+/// Whether `error` comes from TLS. An I/O error does not name the one in it as its cause, so it is looked into.
+fn is_tls(error: &(dyn Error + 'static)) -> bool {
+    let mut at = error;
+    for _ in 0..8 {
+        if at.is::<rustls::Error>() {
+            return true;
+        }
+        match at.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => at = inner,
+            None => return false,
+        }
+    }
+    false
 }

@@ -107,6 +107,8 @@ fn defaults(folders: &Folders) -> Vec<Rule> {
 fn guard() -> Vec<Rule> {
     let rows: &[(&str, &str, Action)] = &[
         ("bash", "*", Ask),
+        // Not the internet: this machine, the network that it is in, a cloud's keys.
+        ("webfetch_private", "*", Ask),
         ("edit", "*.git", Ask),
         ("edit", "*.git/*", Ask),
         ("edit", "*.haft", Ask),
@@ -181,6 +183,8 @@ mod tests {
         check("external_directory", "/skills/b/*", Allow);
         check("external_directory", "/skills/*", Ask);
         check("bash", "ls", Ask);
+        check("webfetch", "https://a.example/", Allow);
+        check("webfetch_private", "http://127.0.0.1/", Ask);
         check("doom_loop", "read", Ask);
     }
 

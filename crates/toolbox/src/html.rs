@@ -83,7 +83,7 @@ impl Page {
     pub fn needs_script(&self) -> bool {
         let mut writer = text::Writer::new(true);
         self.tree.walk(ROOT, &mut writer);
-        self.head.scripts && head::is_empty_shell(&writer.finish())
+        self.head.is_shell(&writer.finish())
     }
 
     /// Where the page sends its readers on to by itself, as it says.

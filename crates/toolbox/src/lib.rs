@@ -29,6 +29,7 @@ mod suits;
 mod task;
 mod text;
 mod todo;
+mod webfetch;
 mod write;
 
 use std::time::Duration;
@@ -99,6 +100,7 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(task::Task)
         .with(todo::TodoRead)
         .with(todo::TodoWrite)
+        .with(webfetch::WebFetch::new(haft_net::Web::default(), options.images))
         .with(write::Write::new(&world.files))
 }
 
@@ -112,6 +114,8 @@ mod tests {
     /// What these tools may take of the 3,500 tokens, at 3.6 bytes each, that all tools and the prompt have together:
     /// 11 of at most 13, the large ones among them, and the prompt takes about 500.
     const BUDGET: usize = (3500 - 500) * 36 / 10 * 11 / 13;
+    /// 9 of at most 13, the large ones among them, and the prompt takes about 500.
+    const BUDGET: usize = (3500 - 500) * 36 / 10 * 9 / 13;
 
     #[test]
     fn definitions_are_short() {
@@ -153,6 +157,8 @@ mod tests {
         assert_eq!(names("todoread"), "");
         assert_eq!(names("todowrite"), "todos");
         assert_eq!(names("read"), "filePath offset limit raw");
+        assert_eq!(names("read"), "filePath offset limit");
+        assert_eq!(names("webfetch"), "url format timeout");
         assert_eq!(names("write"), "filePath content");
     }
 
@@ -166,6 +172,8 @@ mod tests {
         assert_eq!(offered("claude-sonnet-4-5"), "bash edit glob grep job_kill job_output question read task todowrite write");
         assert_eq!(offered("gpt-5"), "apply_patch bash glob grep job_kill job_output question read task todowrite");
         assert_eq!(scene.registry.find("patch"), Ok("patch"));
+        let offered: Vec<String> = scene.registry.specs().into_iter().map(|spec| spec.name).collect();
+        assert_eq!(offered.join(" "), "bash edit glob grep question read todowrite webfetch write");
         assert_eq!(scene.registry.find("todoread"), Ok("todoread"));
         assert_eq!(scene.registry.find("view"), Ok("read"));
     }

@@ -264,7 +264,7 @@ mod tests {
             ("<pre class='language-`x`'>", None),
             ("<pre>", None),
         ] {
-            assert_eq!(with_first(html, |tree, id| language(tree, id)).as_deref(), want, "{html}");
+            assert_eq!(with_first(html, language).as_deref(), want, "{html}");
         }
     }
 }

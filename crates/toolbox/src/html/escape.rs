@@ -4,6 +4,9 @@
 
 use super::lines::Lines;
 
+/// Longest fence around code. Code with more backticks in a row is nobody's code.
+pub(super) const MAX_FENCE: usize = 100;
+
 /// Where words stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Place {
@@ -58,7 +61,7 @@ pub(super) fn is_invisible(sign: char) -> bool {
 
 /// Text in a span of code, its fence longer than every run of backticks in it.
 pub(super) fn code_span(code: &str) -> String {
-    let fence = "`".repeat(longest_run(code, '`') + 1);
+    let fence = "`".repeat(longest_run(code, '`').min(MAX_FENCE - 1) + 1);
     let pad = if code.starts_with('`') || code.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{code}{pad}{fence}")
 }
@@ -155,9 +158,15 @@ mod tests {
 
     #[test]
     fn what_reads_like_an_entity_is_one() {
-        for (rest, want) in
-            [("amp; x", true), ("#12;", true), ("#x1F;", true), (" b;", false), ("amp", false), (";", false), ("#;", false)]
-        {
+        for (rest, want) in [
+            ("amp; x", true),
+            ("#12;", true),
+            ("#x1F;", true),
+            (" b;", false),
+            ("amp", false),
+            (";", false),
+            ("#;", false),
+        ] {
             assert_eq!(is_entity(rest), want, "{rest}");
         }
     }

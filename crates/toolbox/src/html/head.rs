@@ -5,10 +5,12 @@ use super::tree::{Element, Id, ROOT, Tree, Visitor, Walk};
 
 /// Longest title, in bytes; of a longer one the beginning.
 const MAX_TITLE: usize = 500;
-/// With fewer letters than these a page with scripts shows nothing without them.
+/// With fewer letters than these a page with such scripts shows nothing without them.
 const FEW: usize = 60;
 /// A page that asks for scripts in more letters than these has something to read besides.
 const SHORT: usize = 1500;
+/// A script in the page of as many bytes may write the page.
+const LONG: usize = 2000;
 
 /// What a page says about itself.
 #[derive(Debug, Default)]
@@ -17,7 +19,10 @@ pub(super) struct Head {
     heading: Option<String>,
     pub(super) base: Option<String>,
     pub(super) refresh: Option<String>,
-    pub(super) scripts: bool,
+    /// Whether there is any script.
+    scripts: bool,
+    /// Whether there is one that could write a page: from elsewhere, or long.
+    program: bool,
 }
 
 impl Head {
@@ -30,6 +35,17 @@ impl Head {
     /// The title, where the page does not begin with it anyway.
     pub(super) fn own_title(&self) -> Option<&str> {
         self.title.as_deref().filter(|&title| self.heading.as_deref() != Some(title))
+    }
+
+    /// Whether `words`, all that is to be read, come short of what the page's scripts would show.
+    pub(super) fn is_shell(&self, words: &str) -> bool {
+        let letters = words.chars().filter(|sign| sign.is_alphanumeric()).take(SHORT + 1).count();
+        self.program && letters < FEW || self.scripts && letters <= SHORT && asks_for_scripts(words)
+    }
+
+    fn script(&mut self, tree: &Tree, id: Id, element: &Element) {
+        self.scripts = true;
+        self.program |= element.get("src").is_some() || tree.words(id).len() >= LONG;
     }
 
     fn meta(&mut self, element: &Element) {
@@ -47,7 +63,7 @@ impl Visitor for Head {
             (Some("title"), _) if self.title.is_none() => self.title = one_line(&tree.words(id)),
             (Some("base"), _) if self.base.is_none() => self.base = element.get("href").map(str::to_owned),
             (Some("meta"), _) => self.meta(element),
-            (Some("script"), _) => self.scripts = true,
+            (Some("script"), _) => self.script(tree, id, element),
             (_, Kind::Heading(_)) if self.heading.is_none() && !is_hidden(element) => {
                 self.heading = Some(one_line(&tree.words(id)).unwrap_or_default());
             }
@@ -75,15 +91,7 @@ fn goal(content: &str) -> Option<String> {
     (!url.is_empty()).then(|| url.to_owned())
 }
 
-/// Whether `words`, all that is on a page with scripts, are no content.
-pub(super) fn is_empty_shell(words: &str) -> bool {
-    let letters = words.chars().filter(|sign| sign.is_alphanumeric()).take(SHORT + 1).count();
-    if letters < FEW {
-        return true;
-    }
-    if letters > SHORT {
-        return false;
-    }
+fn asks_for_scripts(words: &str) -> bool {
     let words = words.to_lowercase();
     let asks = ["enable", "disabled", "require", "turn on", "activate", "need", "without", "support"];
     words.contains("javascript") && asks.iter().any(|word| words.contains(word))
@@ -111,10 +119,16 @@ mod tests {
     #[test]
     fn a_shell_is_empty_or_asks_for_scripts() {
         let article = "Words that somebody wrote. ".repeat(10);
-        assert!(is_empty_shell("") && is_empty_shell("Loading…"));
-        assert!(is_empty_shell("You need to enable JavaScript to run this app. It is a very good app, with many parts."));
-        assert!(!is_empty_shell(&article));
-        assert!(is_empty_shell(&format!("{article} Please enable JavaScript")));
-        assert!(!is_empty_shell(&format!("{} This page works best with JavaScript enabled", article.repeat(10))));
+        let row = |scripts: bool, program: bool, words: &str, want: bool| {
+            let head = Head { scripts, program, ..Head::default() };
+            assert_eq!(head.is_shell(words), want, "{words}");
+        };
+        row(true, true, "Loading…", true);
+        row(true, false, "Hello", false);
+        row(true, true, &article, false);
+        let asks = format!("{article} Please enable JavaScript");
+        row(true, false, &asks, true);
+        row(false, false, &asks, false);
+        row(true, true, &format!("{} works best with JavaScript enabled", article.repeat(10)), false);
     }
 }

@@ -41,7 +41,10 @@ pub(super) enum Gap {
 enum Container {
     Quote,
     /// A list item; the marker stands before its first line only, and is gone when it was written.
-    Item { marker: Option<String>, width: usize },
+    Item {
+        marker: Option<String>,
+        width: usize,
+    },
 }
 
 impl Lines {

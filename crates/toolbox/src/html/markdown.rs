@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use haft_net::Url;
 
 use super::element::{Kind, is_hidden, language, named_language};
-use super::escape::{Place, address, code_span, is_invisible, label, longest_run, must_escape, title};
+use super::escape::{MAX_FENCE, Place, address, code_span, is_invisible, label, longest_run, must_escape, title};
 use super::inline::{Inline, Style};
 use super::lines::{Gap, Lines};
 use super::table::Table;
@@ -53,6 +53,23 @@ struct Block {
     text: String,
     language: Option<String>,
     depth: usize,
+    /// A block in it ended, and what comes now stands on another line.
+    ended: bool,
+}
+
+impl Block {
+    fn add(&mut self, text: &str) {
+        if std::mem::take(&mut self.ended) && !text.starts_with('\n') {
+            self.end_line();
+        }
+        self.text.extend(text.chars().filter(|&c| !is_invisible(c)).map(plain_blank));
+    }
+
+    fn end_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -189,7 +206,8 @@ impl<'a> Writer<'a> {
             code.text.push_str(alt);
             return;
         }
-        let url = [element.get("src"), element.get("data-src")].into_iter().flatten().find_map(|url| self.resolved(url));
+        let url =
+            [element.get("src"), element.get("data-src")].into_iter().flatten().find_map(|url| self.resolved(url));
         if url.is_none() && alt.trim().is_empty() {
             return;
         }
@@ -274,7 +292,7 @@ impl<'a> Writer<'a> {
         let Some(Block { text, language, .. }) = self.block.take() else { return };
         let text = text.trim_end_matches(['\n', ' ', '\t']).trim_start_matches('\n');
         if !text.is_empty() {
-            let fence = "`".repeat(longest_run(text, '`').max(2) + 1);
+            let fence = "`".repeat(longest_run(text, '`').clamp(2, MAX_FENCE - 1) + 1);
             let language = language.unwrap_or_default();
             // The block stands by itself: emphasis and links around it are not for it.
             self.lines.push_lines(&format!("{fence}{language}\n{text}\n{fence}"));
@@ -290,7 +308,7 @@ impl<'a> Writer<'a> {
             Kind::Break => block.text.push('\n'),
             Kind::Preformatted => block.depth += 1,
             Kind::Code if block.language.is_none() => block.language = named_language(element),
-            kind if kind.is_block() && !block.text.is_empty() && !block.text.ends_with('\n') => block.text.push('\n'),
+            kind if kind.is_block() => block.end_line(),
             _ => {}
         }
         Walk::Into
@@ -336,7 +354,7 @@ impl<'a> Writer<'a> {
             }
             Kind::Preformatted => {
                 self.boundary(Gap::Blank);
-                self.block = Some(Block { text: String::new(), language: language(tree, id), depth: 1 });
+                self.block = Some(Block { text: String::new(), language: language(tree, id), depth: 1, ended: false });
             }
             Kind::Code => self.code.get_or_insert_default().depth += 1,
             Kind::Strong => self.enter_inline(Style::Strong),
@@ -465,7 +483,7 @@ impl Visitor for Writer<'_> {
         }
         if let Some(text) = tree.text(id) {
             match (&mut self.block, &mut self.code) {
-                (Some(block), _) => block.text.extend(text.chars().filter(|&c| !is_invisible(c)).map(plain_blank)),
+                (Some(block), _) => block.add(text),
                 (None, Some(code)) => code.text.extend(text.chars().filter(|&c| !is_invisible(c))),
                 (None, None) => self.words(text),
             }
@@ -476,7 +494,11 @@ impl Visitor for Writer<'_> {
             return Walk::Past;
         }
         let kind = Kind::of(element);
-        if self.block.is_some() { self.enter_in_block(kind, element) } else { self.enter_element(tree, id, element, kind) }
+        if self.block.is_some() {
+            self.enter_in_block(kind, element)
+        } else {
+            self.enter_element(tree, id, element, kind)
+        }
     }
 
     fn leave(&mut self, tree: &Tree, id: Id) {
@@ -489,6 +511,8 @@ impl Visitor for Writer<'_> {
             self.leave_element(id, kind);
         } else if kind == Kind::Preformatted {
             self.leave_block();
+        } else if let Some(block) = &mut self.block {
+            block.ended |= kind.is_block();
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use std::cell::Cell;
 
-use html5ever::buffer_queue::BufferQueue;
 use html5ever::TokenizerResult;
+use html5ever::buffer_queue::BufferQueue;
 use html5ever::tendril::{SliceExt, StrTendril};
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
@@ -29,11 +29,7 @@ const RAW: &[&str] = &["iframe", "noembed", "noframes", "plaintext", "script", "
 /// Reads `html` into a tree. Never fails: the standard gives every text a meaning.
 pub(super) fn parse(html: &str) -> Tree {
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..TreeBuilderOpts::default() };
-    let guard = Guard {
-        builder: TreeBuilder::new(Sink::new(), options),
-        told: Cell::new(0),
-        full: Cell::new(false),
-    };
+    let guard = Guard { builder: TreeBuilder::new(Sink::new(), options), told: Cell::new(0), full: Cell::new(false) };
     let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
     let whole = feed(&tokenizer, html);
     tokenizer.end();

@@ -23,7 +23,10 @@ fn words_and_blocks() {
     md("<h2>A <em>b</em></h2>text<h3></h3>", "## A *b*\n\ntext");
     md("<h1>a<br>b</h1><p>1<br>2<br><br>3", "# a b\n\n1  \n2\n\n3");
     md("<p>a</p><hr><p>b</p>", "a\n\n---\n\nb");
-    md("<blockquote><p>a</p><p>b</p><blockquote>c</blockquote></blockquote><blockquote>d</blockquote>", "> a\n>\n> b\n>\n> > c\n\n> d");
+    md(
+        "<blockquote><p>a</p><p>b</p><blockquote>c</blockquote></blockquote><blockquote>d</blockquote>",
+        "> a\n>\n> b\n>\n> > c\n\n> d",
+    );
     md("a<style>x</style><script>y</script><template>t</template><svg><title>i</title><text>s</text></svg>b", "ab");
     md("<p>a&nbsp;b&shy;c&#x200B;d</p>", "a bcd");
     md("<p hidden>1</p><p style='display:none'>2</p><dialog>3</dialog>4", "4");
@@ -58,7 +61,10 @@ fn lists() {
 fn code() {
     md("<p>a<code> b  c </code>d", "a `b c` d");
     md("<code>a`b</code><code>`</code>", "``a`b```` ` ``");
-    md("<pre><code class='language-js'>let a = 1;\n  if (a &lt; 2) {}\n</code></pre>", "```js\nlet a = 1;\n  if (a < 2) {}\n```");
+    md(
+        "<pre><code class='language-js'>let a = 1;\n  if (a &lt; 2) {}\n</code></pre>",
+        "```js\nlet a = 1;\n  if (a < 2) {}\n```",
+    );
     md("<pre>\n\ta\n</pre>", "```\n\ta\n```");
     md("<pre>```\nx</pre>", "````\n```\nx\n````");
     md("<pre><div>a</div><div>b</div>c<br>d</pre>", "```\na\nb\nc\nd\n```");
@@ -78,7 +84,10 @@ fn links_and_pictures() {
     md("wow!<a href=/x>a]b</a>", "wow\\![a\\]b](/x)");
     md("<img src=a.png alt='A cat'>", "![A cat](a.png)");
     md("<a href=/x><img src=a.png></a>", "[![](a.png)](/x)");
-    md("x<img src='data:image/png;base64,AAAA' alt=big><img src='data:,'><img src=p.gif width=1 height=1>", "x![big]()");
+    md(
+        "x<img src='data:image/png;base64,AAAA' alt=big><img src='data:,'><img src=p.gif width=1 height=1>",
+        "x![big]()",
+    );
     md("<img src='data:,' data-src=real.png>", "![](real.png)");
     md("<iframe src=/v title='A film'>old</iframe><video><source src=a.mp4>old</video>", "[A film](/v)[video](a.mp4)");
 }
@@ -104,10 +113,7 @@ fn tables() {
         "Cap\n\n| Name | Age |\n| --- | --- |\n| a |  |\n| b |\n\nz",
     );
     md("<table><tr><td><h2>A</h2><td>b</table>", "## A\n\nb");
-    md(
-        "<table><tr><td><table><tr><td>a<td>b</table><td>c</table>",
-        "|  |  |\n| --- | --- |\n| a | b |\n\nc",
-    );
+    md("<table><tr><td><table><tr><td>a<td>b</table><td>c</table>", "|  |  |\n| --- | --- |\n| a | b |\n\nc");
     md("<ul><li><table><tr><td>a<td>b</table></ul>", "- |  |  |\n  | --- | --- |\n  | a | b |");
     txt(&format!("<table>{head}<tr><td>Ann<td>30</table>"), "Name\tAge\nAnn\t30");
 }
@@ -134,6 +140,7 @@ fn the_title_comes_first_and_once() {
 #[test]
 fn text_is_what_readers_see() {
     txt("<div>a</div><div>b<br>c</div><p>d</p>e", "a\nb\nc\n\nd\n\ne");
+    txt("<p>See <a href=x>the <b>site</b> </a>.", "See the site .");
     txt("1 < 2 & 3 > 2", "1 < 2 & 3 > 2");
     txt("<p><noscript>n</noscript><object>o</object><iframe>i</iframe>x<q>y</q>", "x\"y\"");
     txt("<math><mi>x</mi><annotation encoding='application/x-tex'>x_1</annotation></math>", "x_1");
@@ -141,7 +148,8 @@ fn text_is_what_readers_see() {
 
 #[test]
 fn a_page_tells_about_itself() {
-    let page = Page::read("<meta http-equiv=Refresh content='0; url=/new'><script src=app.js></script><div id=root></div>");
+    let page =
+        Page::read("<meta http-equiv=Refresh content='0; url=/new'><script src=app.js></script><div id=root></div>");
     assert_eq!(page.refresh(), Some("/new"));
     assert!(page.needs_script());
     assert!(!Page::read("<div id=root></div>").needs_script(), "an empty page is empty");

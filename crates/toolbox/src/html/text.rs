@@ -37,7 +37,8 @@ impl Writer {
     }
 
     fn gap(&mut self, ends: usize) {
-        self.space = false;
+        // What stands in a line keeps the blank before it.
+        self.space &= ends == 0;
         self.ends = self.ends.max(ends);
     }
 
@@ -67,6 +68,9 @@ impl Writer {
     /// Text whose blanks count.
     fn keep(&mut self, text: &str) {
         if !text.is_empty() {
+            if text.starts_with('\n') {
+                self.ends = self.ends.saturating_sub(1);
+            }
             self.begin();
             self.text.extend(text.chars().filter(|&sign| !is_invisible(sign)));
         }
@@ -88,7 +92,11 @@ impl Visitor for Writer {
             return Walk::Stop;
         }
         if let Some(text) = tree.text(id) {
-            if self.kept > 0 { self.keep(text) } else { self.words(text) }
+            if self.kept > 0 {
+                self.keep(text)
+            } else {
+                self.words(text)
+            }
             return Walk::Past;
         }
         let Some(element) = tree.element(id) else { return Walk::Past };

@@ -268,8 +268,7 @@ impl Sink {
             }
             NodeOrText::AppendText(text) => {
                 let mut nodes = self.nodes.borrow_mut();
-                let before =
-                    if next == NONE { nodes[parent as usize].last } else { nodes[next as usize].previous };
+                let before = if next == NONE { nodes[parent as usize].last } else { nodes[next as usize].previous };
                 if let Some(Node { data: Data::Text(old), depth, .. }) = nodes.get_mut(before as usize) {
                     self.depth.set(*depth);
                     old.push_tendril(&text);
@@ -407,7 +406,9 @@ impl Tree {
             fn enter(&mut self, tree: &Tree, id: Id) -> Walk {
                 let tex = |element: &Element| {
                     element.local() == "annotation"
-                        && element.get("encoding").is_some_and(|encoding| encoding.eq_ignore_ascii_case("application/x-tex"))
+                        && element
+                            .get("encoding")
+                            .is_some_and(|encoding| encoding.eq_ignore_ascii_case("application/x-tex"))
                 };
                 if tree.element(id).is_some_and(tex) {
                     self.0 = Some(id);
