@@ -159,3 +159,25 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_is_there_is_known_by_its_size() {
+        assert_eq!(parse("12 345"), Some((12, 345)));
+        assert_eq!(parse(""), None);
+        assert_eq!(parse("12 x"), None);
+    }
+
+    #[test]
+    fn numbers_are_the_same_every_time_and_below_the_end() {
+        let numbers = || {
+            let mut random = Random(1);
+            (0..100).map(|_| random.below(10)).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(), numbers());
+        assert!((0..10).all(|number| numbers().contains(&number)));
+    }
+}

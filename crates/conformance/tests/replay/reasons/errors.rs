@@ -33,7 +33,10 @@ fn words(difference: &Difference<'_>) -> Vec<&'static str> {
     let Difference { record, wanted, got, .. } = difference;
     let (theirs, ours) = (wanted.output.as_str(), got.output.as_str());
     if let Some((_, detail)) = theirs.split_once(" tool was called with invalid arguments: SchemaError(") {
-        let found = ours.starts_with(&format!("bad arguments for {}:\n- ", got.tool)) && names_the_place(detail, ours);
+        // What no schema can say a tool says itself.
+        let listed = ours.starts_with(&format!("bad arguments for {}:\n- ", got.tool));
+        let told = listed || got.metadata.get("kind").is_some_and(|kind| kind == "bad_input");
+        let found = told && names_the_place(detail, ours);
         return when(found, "argument-errors");
     }
     if theirs.starts_with("The user rejected permission") {
@@ -43,6 +46,9 @@ fn words(difference: &Difference<'_>) -> Vec<&'static str> {
     if let Some(at) = theirs.find("relevant rules ") {
         let rules: Value = serde_json::from_str(&theirs[at + "relevant rules ".len()..]).unwrap_or_default();
         return when(names_the_rule(&rules, ours), "rule-denials");
+    }
+    if theirs.ends_with(" is required") {
+        return when(ours.len() > theirs.len(), "error-words");
     }
     let named = names(theirs, &record.args).all(|name| {
         // Within the project a path may be told from its top.

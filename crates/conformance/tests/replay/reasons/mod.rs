@@ -16,10 +16,17 @@ pub(crate) struct Difference<'a> {
     pub(crate) facet: Facet,
 }
 
+/// More is told than the other told, under names of its own.
+fn more(difference: &Difference<'_>) -> Vec<&'static str> {
+    let Difference { wanted, got, facet, .. } = difference;
+    let all = wanted.metadata.keys().all(|key| got.metadata.contains_key(key));
+    when(*facet == Facet::Keys && all && !got.failed && !wanted.failed, "more-metadata")
+}
+
 /// Finds the reasons that together explain a difference; none where they do not.
 type Explain = fn(&Difference<'_>) -> Vec<&'static str>;
 
-const ALL: &[Explain] = &[errors::explain, files::explain, search::explain, shell::explain];
+const ALL: &[Explain] = &[errors::explain, files::explain, search::explain, shell::explain, more];
 
 /// The reasons for `difference`. Empty where nobody knows one.
 pub(crate) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Difference, when};
-use crate::record::{Asked, Facet};
+use crate::record::{Asked, Facet, changed};
 
 pub(super) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
     if difference.record.tool != "bash" {
@@ -13,13 +13,12 @@ pub(super) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
         Facet::Asks => asks(difference),
         Facet::Output => output(difference),
         Facet::Values => values(difference),
-        Facet::Tool
-        | Facet::Failed
-        | Facet::Title
-        | Facet::Keys
-        | Facet::Attachments
-        | Facet::Files
-        | Facet::Stopped => Vec::new(),
+        Facet::Title => {
+            let given = difference.record.args["description"].as_str();
+            when(given == Some(difference.got.title.as_str()), "described-commands")
+        }
+        Facet::Keys => when(goes_on(difference), "background-goes-on"),
+        Facet::Tool | Facet::Failed | Facet::Attachments | Facet::Files | Facet::Stopped => Vec::new(),
     }
 }
 
@@ -55,6 +54,20 @@ fn asks(difference: &Difference<'_>) -> Vec<&'static str> {
     reasons
 }
 
+/// Whether what the command left running goes on as a job, where theirs waits for it until the time is up.
+fn goes_on(difference: &Difference<'_>) -> bool {
+    let job = difference.got.metadata.get("jobId").and_then(Value::as_str);
+    difference.wanted.metadata.get("exit") == Some(&Value::Null)
+        && job.is_some_and(|job| difference.got.output.contains(job))
+}
+
+/// `text` without what a terminal would obey.
+fn without_escapes(text: &str) -> String {
+    let mut pieces = text.split('\u{1b}');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |plain, piece| plain + piece.split_once('m').map_or(piece, |(_, rest)| rest))
+}
+
 fn output(difference: &Difference<'_>) -> Vec<&'static str> {
     let Difference { wanted, got, .. } = difference;
     let (theirs, mut ours) = (wanted.output.as_str(), got.output.as_str());
@@ -72,6 +85,12 @@ fn output(difference: &Difference<'_>) -> Vec<&'static str> {
     if same(&of_the_program(difference, theirs), &of_the_program(difference, ours)) {
         reasons.push("other-machines");
         return reasons;
+    }
+    if same(&without_escapes(theirs), ours) && theirs.contains('\u{1b}') {
+        return when(true, "no-escapes");
+    }
+    if goes_on(difference) {
+        return when(theirs.split('\n').next() == ours.split('\n').next(), "background-goes-on");
     }
     match (cut(theirs), cut(ours)) {
         (Some((place, rest)), Some((our_place, our_rest))) if same(rest, our_rest) && place == our_place => {
@@ -111,14 +130,11 @@ fn of_the_program(difference: &Difference<'_>, output: &str) -> String {
 
 fn values(difference: &Difference<'_>) -> Vec<&'static str> {
     let Difference { record, wanted, got, .. } = difference;
-    let changed: Vec<&str> = wanted
-        .metadata
-        .iter()
-        .filter(|(key, value)| got.metadata.get(*key).is_some_and(|ours| ours != *value))
-        .map(|(key, _)| key.as_str())
-        .collect();
+    if goes_on(difference) {
+        return when(changed(wanted, got) == ["exit"], "background-goes-on");
+    }
     let text = |seen: &crate::record::Seen| seen.metadata["output"].as_str().unwrap_or_default().to_owned();
-    match changed.as_slice() {
+    match changed(wanted, got).as_slice() {
         ["exit"] => {
             let (theirs, ours) = (&wanted.metadata["exit"], &got.metadata["exit"]);
             let fails = |exit: &Value| exit.as_i64().is_some_and(|exit| exit != 0);
@@ -130,6 +146,9 @@ fn values(difference: &Difference<'_>) -> Vec<&'static str> {
             let (theirs, ours) = (text(wanted), text(got));
             if of_the_program(difference, &theirs) == of_the_program(difference, &ours) {
                 return when(true, "other-machines");
+            }
+            if without_escapes(&theirs) == ours {
+                return when(true, "no-escapes");
             }
             let before = theirs.split_once("\n\n<shell_metadata>").map_or(theirs.as_str(), |(before, _)| before);
             when(before == ours, "time-out-words")
