@@ -39,7 +39,10 @@ fn what_a_rule_denies_altogether_is_not_offered() {
     let machine = Machine::with(&[("opencode.json", r#"{"permission": {"edit": "deny"}}"#)]);
     let listed = machine.haft(&["tool", "list"]).ok().out;
     let names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(names, ["bash", "glob", "grep", "job_kill", "job_output", "question", "read", "task", "todowrite", "webfetch"]);
+    assert_eq!(
+        names,
+        ["bash", "glob", "grep", "job_kill", "job_output", "question", "read", "task", "todowrite", "webfetch"]
+    );
 }
 
 #[test]
