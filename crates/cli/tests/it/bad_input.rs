@@ -49,7 +49,9 @@ fn an_unknown_tool_is_explained_and_a_misspelled_one_found() {
 #[test]
 fn wrong_types_are_explained_all_at_once() {
     let call = r#"{"answer":[{"call":"edit","args":{"filePath":5,"oldString":"x","replaceAll":"maybe"}}]}"#;
-    tells(&[call, OK], &["filePath must be a string, not 5", "newString is missing", "replaceAll must be a boolean"]);
+    tells(&[call, OK], &["filePath must be a string, not 5", "replaceAll must be a boolean"]);
+    let call = r#"{"answer":[{"call":"write","args":{"filePath":5}}]}"#;
+    tells(&[call, OK], &["filePath must be a string, not 5", "content is missing"]);
 }
 
 /// Runs one prompt against something that cannot answer it.

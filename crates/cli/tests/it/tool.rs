@@ -31,7 +31,7 @@ fn the_tools_are_listed_and_described() {
     machine
         .haft(&["tool", "show", "reed"])
         .ends(2)
-        .says(&["there is no tool called \"reed\"", "Call one of: bash, edit,"]);
+        .says(&["there is no tool called \"reed\"", "Call one of: apply_patch, bash, edit,"]);
 }
 
 #[test]
