@@ -57,7 +57,13 @@ fn strategy_block_anchor() {
 #[test]
 fn strategy_whitespace_normalized() {
     let old = "let  size =   w * h;\n    log(\"size\",  size);";
-    check(How::Spaces, BLOCK, &format!("    {old}"), "    let size = 1;\n    log(\"size\", size);", &BLOCK.replace("w * h", "1"));
+    check(
+        How::Spaces,
+        BLOCK,
+        &format!("    {old}"),
+        "    let size = 1;\n    log(\"size\", size);",
+        &BLOCK.replace("w * h", "1"),
+    );
     // In a part of a line, too.
     check(How::Spaces, "let   x  =  f( 1 ,  2 );", "x = f( 1 , 2 )", "y", "let   y;");
 }
@@ -83,7 +89,13 @@ fn strategy_trimmed_boundary() {
     check(How::BlankEdges, BLOCK, old, &old.replace('*', "+"), &BLOCK.replace("w * h", "w + h"));
     // The file goes on in the line that the old text ends, and which the edit leaves alone.
     let content = "list: [\n  one,\n  two,\n],\n";
-    check(How::Spaces, content, "list: [\n  one,\n  two,\n]\n", "list: [\n  1,\n  two,\n]\n", &content.replace("one", "1"));
+    check(
+        How::Spaces,
+        content,
+        "list: [\n  one,\n  two,\n]\n",
+        "list: [\n  1,\n  two,\n]\n",
+        &content.replace("one", "1"),
+    );
 }
 
 #[test]
@@ -118,15 +130,39 @@ fn several_places_are_named_and_none_is_picked() {
 
 #[test]
 fn line_numbers_and_fences_go() {
-    check(How::LineNumbers, BLOCK, "2:     let size = w * h;\n3:     log(\"size\", size);", "2:     let size = 1;\n3:     log(\"size\", size);", &BLOCK.replace("w * h", "1"));
+    check(
+        How::LineNumbers,
+        BLOCK,
+        "2:     let size = w * h;\n3:     log(\"size\", size);",
+        "2:     let size = 1;\n3:     log(\"size\", size);",
+        &BLOCK.replace("w * h", "1"),
+    );
     check(How::LineNumbers, BLOCK, "00002|     let size = w * h;", "    let size = 1;", &BLOCK.replace("w * h", "1"));
-    check(How::Fence, BLOCK, "```rust\n    let size = w * h;\n```", "```rust\n    let size = 1;\n```", &BLOCK.replace("w * h", "1"));
+    check(
+        How::Fence,
+        BLOCK,
+        "```rust\n    let size = w * h;\n```",
+        "```rust\n    let size = 1;\n```",
+        &BLOCK.replace("w * h", "1"),
+    );
 }
 
 #[test]
 fn other_signs_mean_the_same_and_stay() {
-    check(How::Signs, "say(\u{201c}hello\u{201d}); // a \u{2014} b", "say(\"hello\"); // a - b", "say(\"bye\"); // a - b", "say(\u{201c}bye\u{201d}); // a \u{2014} b");
-    check(How::Signs, "let cafe\u{301}_one = 1;\nnext", "let caf\u{e9}_one = 1;", "let caf\u{e9}_one = 2;", "let cafe\u{301}_one = 2;\nnext");
+    check(
+        How::Signs,
+        "say(\u{201c}hello\u{201d}); // a \u{2014} b",
+        "say(\"hello\"); // a - b",
+        "say(\"bye\"); // a - b",
+        "say(\u{201c}bye\u{201d}); // a \u{2014} b",
+    );
+    check(
+        How::Signs,
+        "let cafe\u{301}_one = 1;\nnext",
+        "let caf\u{e9}_one = 1;",
+        "let caf\u{e9}_one = 2;",
+        "let cafe\u{301}_one = 2;\nnext",
+    );
     // Too little to tell.
     refused("it\u{2019}s\n", "it's", "its");
 }
@@ -134,7 +170,13 @@ fn other_signs_mean_the_same_and_stay() {
 #[test]
 fn blank_lines_may_differ_where_nothing_changes() {
     let content = "one();\n\ntwo();\nthree();\nfour();\n";
-    check(How::BlankLines, content, "one();\ntwo();\nthree();\nfour();", "one();\ntwo();\nthree();\n4();", &content.replace("four", "4"));
+    check(
+        How::BlankLines,
+        content,
+        "one();\ntwo();\nthree();\nfour();",
+        "one();\ntwo();\nthree();\n4();",
+        &content.replace("four", "4"),
+    );
     // Whether the blank line should stay beside what changes cannot be told.
     refused(content, "one();\ntwo();\nthree();", "one();\n2();\nthree();");
     // Nor what taking away a blank line means that is not there.
@@ -190,8 +232,34 @@ fn edits_follow_each_other_all_or_none() {
 /// Texts with much in common and all the traps.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "a", "b", "foo(x)", "let value = 1;", "\n", "\n", "\r\n", " ", "    ", "\t", "\\n", "\\\"", "\"", "'", "\u{2019}", "é",
-        "e\u{301}", "漢", "-", "\u{2014}", "\u{a0}", "1: ", "2: ", "```\n", "{", "}", "\\", "\u{feff}",
+        "a",
+        "b",
+        "foo(x)",
+        "let value = 1;",
+        "\n",
+        "\n",
+        "\r\n",
+        " ",
+        "    ",
+        "\t",
+        "\\n",
+        "\\\"",
+        "\"",
+        "'",
+        "\u{2019}",
+        "é",
+        "e\u{301}",
+        "漢",
+        "-",
+        "\u{2014}",
+        "\u{a0}",
+        "1: ",
+        "2: ",
+        "```\n",
+        "{",
+        "}",
+        "\\",
+        "\u{feff}",
     ]);
     prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }

@@ -172,7 +172,9 @@ impl Found {
             }
             put.push(if meant { meaning(letter)? } else { letter });
         }
-        debug_assert!(old.is_char_boundary(units.get(before).map_or(old.len(), |(at, _)| *at)) && range.end <= text.len());
+        debug_assert!(
+            old.is_char_boundary(units.get(before).map_or(old.len(), |(at, _)| *at)) && range.end <= text.len()
+        );
         Some(Change { range, text: put })
     }
 }
@@ -213,7 +215,12 @@ mod tests {
     fn escapes_are_taken_back() {
         let text = "let a = \"one\";\nlet b = two;\n";
         check(text, r#"let a = \"one\";\nlet b"#, r#"let a = \"1\";\nlet b"#, Some("let a = \"1\";\nlet b = two;\n"));
-        check(text, r#"\"one\";\nlet b"#, r#"\"one\";\nlet c;\nlet b"#, Some("let a = \"one\";\nlet c;\nlet b = two;\n"));
+        check(
+            text,
+            r#"\"one\";\nlet b"#,
+            r#"\"one\";\nlet c;\nlet b"#,
+            Some("let a = \"one\";\nlet c;\nlet b = two;\n"),
+        );
     }
 
     #[test]
@@ -234,9 +241,14 @@ mod tests {
     #[test]
     fn two_backslashes_may_be_one() {
         check(r"C:\dir", r"C:\\dir", "D:", Some("D:"));
-        check(r"path = C:\dir", r"path = C:\dir
-", r"path = D:\dir
-", Some(r"path = D:\dir"));
+        check(
+            r"path = C:\dir",
+            r"path = C:\dir
+",
+            r"path = D:\dir
+",
+            Some(r"path = D:\dir"),
+        );
     }
 
     #[test]

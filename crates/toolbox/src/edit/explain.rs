@@ -53,17 +53,69 @@ mod tests {
 
     #[test]
     fn one_of_several_is_named() {
-        check(0, Reason::Same, 1, expect!["oldString and newString come to the same here, so there is nothing to change"]);
-        check(0, Reason::Same, 2, expect!["edit 1 of 2 cannot be made, so none was: oldString and newString come to the same here, so there is nothing to change"]);
-        check(2, Reason::NotFound { advice: "Advice.".to_owned() }, 3, expect!["edit 3 of 3 cannot be made after those before it, so none was: src/a does not contain oldString. Advice."]);
-        check(MAX_EDITS, Reason::TooMany, MAX_EDITS + 1, expect!["a call takes up to 200 edits; make the others in another"]);
+        check(
+            0,
+            Reason::Same,
+            1,
+            expect!["oldString and newString come to the same here, so there is nothing to change"],
+        );
+        check(
+            0,
+            Reason::Same,
+            2,
+            expect![
+                "edit 1 of 2 cannot be made, so none was: oldString and newString come to the same here, so there is nothing to change"
+            ],
+        );
+        check(
+            2,
+            Reason::NotFound { advice: "Advice.".to_owned() },
+            3,
+            expect![
+                "edit 3 of 3 cannot be made after those before it, so none was: src/a does not contain oldString. Advice."
+            ],
+        );
+        check(
+            MAX_EDITS,
+            Reason::TooMany,
+            MAX_EDITS + 1,
+            expect!["a call takes up to 200 edits; make the others in another"],
+        );
     }
 
     #[test]
     fn each_reason_says_what_to_do() {
-        check(0, Reason::Empty, 1, expect!["src/a exists, so oldString cannot be empty; put there what is to be replaced, or replace the whole file with write"]);
-        check(0, Reason::Several { count: 2, lines: vec![3, 7], how: How::Exact }, 1, expect!["src/a contains oldString in 2 places, on lines 3, 7. Take in lines around the one you mean until only it fits, or set replaceAll to change them all."]);
-        check(0, Reason::Several { count: 11, lines: (1..=10).collect(), how: How::Indentation }, 1, expect!["src/a contains oldString (apart from indentation) in 11 places, on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …. Take in lines around the one you mean until only it fits, or set replaceAll to change them all."]);
-        check(0, Reason::TooLarge { line: 3 }, 1, expect!["what oldString seems to mean, from line 3 of src/a on, is much longer than it; read that part of the file and copy all of the text that is to be replaced"]);
+        check(
+            0,
+            Reason::Empty,
+            1,
+            expect![
+                "src/a exists, so oldString cannot be empty; put there what is to be replaced, or replace the whole file with write"
+            ],
+        );
+        check(
+            0,
+            Reason::Several { count: 2, lines: vec![3, 7], how: How::Exact },
+            1,
+            expect![
+                "src/a contains oldString in 2 places, on lines 3, 7. Take in lines around the one you mean until only it fits, or set replaceAll to change them all."
+            ],
+        );
+        check(
+            0,
+            Reason::Several { count: 11, lines: (1..=10).collect(), how: How::Indentation },
+            1,
+            expect![
+                "src/a contains oldString (apart from indentation) in 11 places, on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …. Take in lines around the one you mean until only it fits, or set replaceAll to change them all."
+            ],
+        );
+        check(
+            0,
+            Reason::TooLarge { line: 3 },
+            1,
+            expect![
+                "what oldString seems to mean, from line 3 of src/a on, is much longer than it; read that part of the file and copy all of the text that is to be replaced"
+            ],
+        );
     }
 }

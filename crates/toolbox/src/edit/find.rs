@@ -88,13 +88,7 @@ fn loose(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
 }
 
 /// The same with the lines of `old` and `new`, and an index made for those of `old`.
-fn indexed(
-    index: &Index<'_>,
-    old_sheet: &Sheet<'_>,
-    new_sheet: &Sheet<'_>,
-    old: &str,
-    new: &str,
-) -> Option<Found> {
+fn indexed(index: &Index<'_>, old_sheet: &Sheet<'_>, new_sheet: &Sheet<'_>, old: &str, new: &str) -> Option<Found> {
     let (file, wanted) = (index.file, &old_sheet.lines);
     let whole = |found: (How, Vec<usize>), old: &Sheet<'_>, new: &Sheet<'_>| {
         let places = found.1.into_iter().map(|start| index.place(start, old.lines.len())).collect();
@@ -152,7 +146,8 @@ fn within(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     let bare = old.trim();
     let (old_sheet, new_sheet) = (Sheet::of(bare), pair(bare, new).1);
     // A line that the model has whole, and the file has more of, may stay but not change: what becomes of the rest?
-    let (first, last) = (old_sheet.lines.first() == new_sheet.lines.first(), old_sheet.lines.last() == new_sheet.lines.last());
+    let (first, last) =
+        (old_sheet.lines.first() == new_sheet.lines.first(), old_sheet.lines.last() == new_sheet.lines.last());
     let fits = |place: &Place| {
         (!place.cut_first || head.is_empty() || first) && (!place.cut_last || !tail.contains('\n') || last)
     };
@@ -180,7 +175,8 @@ fn unescaped(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
 
 /// What is there but for a word here and there.
 fn drift(index: &Index<'_>, old_sheet: &Sheet<'_>, new_sheet: &Sheet<'_>) -> Option<Found> {
-    let (skip, drop) = (old_sheet.lines.iter().take_while(|line| line.trim().is_empty()).count(), trailing(&old_sheet.lines));
+    let (skip, drop) =
+        (old_sheet.lines.iter().take_while(|line| line.trim().is_empty()).count(), trailing(&old_sheet.lines));
     let (old, new) = (inner(old_sheet, skip, drop), inner(new_sheet, skip, drop));
     let starts = drifted(index, &old.lines, skip);
     let places: Vec<Place> = starts.into_iter().map(|start| index.place(start, old.lines.len())).collect();

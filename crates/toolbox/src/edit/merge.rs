@@ -9,8 +9,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::document::Change;
 use super::how::Place;
-use super::sheet::Sheet;
 use super::noise::Noise;
+use super::sheet::Sheet;
 use super::spelling::respell;
 use crate::matching::Indents;
 
@@ -42,7 +42,8 @@ impl<'a> Merge<'a> {
             let row = row.clone().filter(|_| at > 0 || !place.cut_first)?;
             Some((at, *old, &text[row]))
         });
-        let here = Here { merge: self, text, place, indents: Indents::learn(pairs.clone()), noise: Noise::learn(pairs) };
+        let here =
+            Here { merge: self, text, place, indents: Indents::learn(pairs.clone()), noise: Noise::learn(pairs) };
         if !self.steps.iter().all(|step| here.is_whole(step)) {
             return None;
         }
@@ -59,8 +60,7 @@ fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
     let (old, new) = (bare(old), bare(new));
     let most = old.len().min(new.len());
     let before = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let after =
-        old.iter().rev().zip(new.iter().rev()).take(most - before).take_while(|(old, new)| old == new).count();
+    let after = old.iter().rev().zip(new.iter().rev()).take(most - before).take_while(|(old, new)| old == new).count();
     let (old_end, new_end) = (old.len() - after, new.len() - after);
     let (from, to) = (&old[before..old_end], &new[before..new_end]);
     if from.is_empty() && to.is_empty() {
@@ -165,7 +165,8 @@ impl Here<'_> {
             let line = self.noise.clear(line);
             // Only lines that stand for each other can share their spelling.
             let twin = (number < step.old.len() && (same_number || number == 0)).then_some(beside);
-            let twin = twin.filter(|at| there.contains(at)).and_then(|at| Some((old[at], self.place.rows[at].clone()?)));
+            let twin =
+                twin.filter(|at| there.contains(at)).and_then(|at| Some((old[at], self.place.rows[at].clone()?)));
             match twin {
                 Some((old, row)) => respell(&line, old, &self.text[row]).map_or(line, Cow::Owned),
                 None => line,

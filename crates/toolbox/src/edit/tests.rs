@@ -3,8 +3,8 @@
 use haft_permission::Action;
 
 use super::transaction::MAX_FILE;
-use serde_json::json;
 use crate::scene::Scene;
+use serde_json::json;
 
 fn args(path: &str, old: &str, new: &str) -> serde_json::Value {
     json!({"filePath": path, "oldString": old, "newString": new})
@@ -158,7 +158,11 @@ async fn several_edits_are_one_change() {
     let diff = scene.asked("edit")[0].metadata["diff"].as_str().unwrap().to_owned();
     assert_eq!(output.metadata["diff"], diff);
     assert!(diff.ends_with("-one\n-two\n-three\n+1\n+2\n+thrEE\n"), "{diff}");
-    assert!(output.text.contains("in 4 places (lines: +3 -3). oldString was not exact (indentation)"), "{}", output.text);
+    assert!(
+        output.text.contains("in 4 places (lines: +3 -3). oldString was not exact (indentation)"),
+        "{}",
+        output.text
+    );
 }
 
 #[tokio::test]

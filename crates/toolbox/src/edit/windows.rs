@@ -154,7 +154,9 @@ impl Ends {
 
     fn may_be(&self, line: &str) -> bool {
         let bare = line.trim();
-        let (Some(first), Some(last)) = (bare.bytes().next(), bare.bytes().next_back()) else { return self.shortest == 0 };
+        let (Some(first), Some(last)) = (bare.bytes().next(), bare.bytes().next_back()) else {
+            return self.shortest == 0;
+        };
         // Other signs and accents may stand for the same.
         !bare.is_ascii()
             || bare.len() >= self.shortest && self.first[usize::from(first)] && self.last[usize::from(last)]
@@ -183,8 +185,10 @@ fn number<'b>(
         let next = numbers.len() as u32 + 1;
         numbered.push(*numbers.entry(key(line)).or_insert(next));
     }
-    let ids = file.enumerate().map(|(at, line)| {
-        if look(at, line) { numbers.get(&key(line)).copied().unwrap_or(0) } else { 0 }
-    });
+    let ids = file.enumerate().map(
+        |(at, line)| {
+            if look(at, line) { numbers.get(&key(line)).copied().unwrap_or(0) } else { 0 }
+        },
+    );
     (numbered, ids.collect())
 }
