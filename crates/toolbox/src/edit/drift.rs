@@ -9,7 +9,7 @@ use strsim::levenshtein;
 use super::windows::{Index, spaced};
 
 /// Most steps of comparing that are done; where more would be needed, nothing is found.
-const MAX_STEPS: usize = 10_000_000;
+const MAX_STEPS: usize = 4_000_000;
 /// Most lines that may differ.
 const MAX_DIFFERENT: usize = 3;
 /// Shortest lines, in bytes, that may differ.

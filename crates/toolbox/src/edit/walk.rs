@@ -37,7 +37,8 @@ pub(super) fn walk(file: &Lines<'_>, old: &str) -> Option<(How, Vec<Place>)> {
     }
     // A text of one sign can stand on itself.
     places.dedup();
-    (!places.is_empty() && !(how == How::Signs && is_little(&[old]))).then_some((how, places))
+    let in_doubt = how == How::Signs && is_little(&[old]);
+    (!places.is_empty() && !in_doubt).then_some((how, places))
 }
 
 /// The longest run of tokens that have only one spelling, and the number of the first of them.
