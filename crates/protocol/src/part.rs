@@ -24,7 +24,6 @@ pub struct Part {
 /// What a part is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "most parts are calls, and a box would keep patterns from their state")]
 pub enum PartKind {
     /// Words of the person or of the model.
     Text {

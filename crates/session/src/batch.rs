@@ -120,14 +120,18 @@ impl Turn<'_> {
                     }
                     Told::Progress(progress) => {
                     let slot = progress.slot;
-                    if let Some(part) = running.get_mut(&slot) {
-                        show(part, progress);
+                        let Some(part) = running.get_mut(&slot) else { continue };
+                        let is_first = show(part, progress);
                         let event = self.changed(part.clone());
+                        if is_first {
+                            // It may be all that leads to what the call began, so no crash may lose it.
+                            self.record_all(vec![event]).await?;
+                            continue;
+                        }
                         self.history.apply(&event);
                         self.setup.journal.announce(event);
                         unstored.insert(slot);
                         due.get_or_insert_with(|| Instant::now() + STORE_WITHIN);
-                    }
                     }
                 },
                 Some(taken) = self.arrivals.recv() => self.arrived(taken).await?,
@@ -325,9 +329,9 @@ fn set_state(part: &mut Part, mut new: ToolState) {
     *state = new;
 }
 
-fn show(part: &mut Part, progress: Progress) {
-    if let PartKind::Tool { state: ToolState::Running { title, metadata, .. }, .. } = &mut part.kind {
-        *title = Some(progress.title);
-        *metadata = Some(progress.metadata);
-    }
+/// Takes over what a call tells of itself. Returns whether that is the first it tells.
+fn show(part: &mut Part, progress: Progress) -> bool {
+    let PartKind::Tool { state: ToolState::Running { title, metadata, .. }, .. } = &mut part.kind else { return false };
+    *title = Some(progress.title);
+    metadata.replace(progress.metadata).is_none()
 }

@@ -26,10 +26,10 @@ pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, Ses
     let record = new_record(&setup, NewSession::default()).await?;
     match first(&setup, &record, prompt, Kin::none()).await? {
         First::Request(request) => Ok(*request),
-        First::Task { setup, record, prompt, kin } => match first(&setup, &record, prompt, kin).await? {
+        First::Task(plan) => match first(&plan.setup, &plan.record, plan.prompt, plan.kin).await? {
             First::Request(request) => Ok(*request),
             // What a model writes calls no command.
-            First::Task { .. } => Err(SessionError::Refused("a task cannot be a task".to_owned())),
+            First::Task(_) => Err(SessionError::Refused("a task cannot be a task".to_owned())),
         },
     }
 }
@@ -38,12 +38,7 @@ pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, Ses
 enum First {
     Request(Box<Request>),
     /// A session below, and what it is asked.
-    Task {
-        setup: Arc<Setup>,
-        record: Box<Record>,
-        prompt: Prompt,
-        kin: Kin,
-    },
+    Task(Box<Plan>),
 }
 
 async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) -> Result<First, SessionError> {
@@ -61,9 +56,8 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
         let model = model.as_ref().map(|model| (format!("{}/{}", model.provider_id, model.model_id), variant.clone()));
         let (description, command) = (description.clone(), command.clone());
         let task = Task { description, prompt: prompt.clone(), agent: agent.clone(), resume: None, command };
-        let planned = crew.plan(&role.calls.rules, &task, Some(&Errand { model })).await?;
-        let Plan { setup, record, prompt, kin, .. } = planned;
-        return Ok(First::Task { setup, record, prompt, kin });
+        let plan = crew.plan(&role.calls.rules, &task, Some(&Errand { model })).await?;
+        return Ok(First::Task(Box::new(plan)));
     }
     let info = Message::User(User {
         id: id.clone(),

@@ -10,6 +10,7 @@ use crate::calls::Calls;
 use crate::cast::Cast;
 use crate::crew::Crew;
 use crate::delegates::told;
+use crate::hands::TASK;
 use crate::kin::{Kin, Wish};
 use crate::policy;
 use crate::setup::Setup;
@@ -47,7 +48,9 @@ impl Role {
         instructions: &str,
     ) -> Self {
         let calls = calls(setup, &cast, record, memory);
-        let tools = told(calls.registry.specs(), &setup.agents, &calls.rules);
+        let mut tools = told(calls.registry.specs(), &setup.agents, &calls.rules);
+        // Where no further task may begin there is no use in being told of it.
+        tools.retain(|spec| spec.name != TASK || memory.kin.depth < setup.options.tasks.depth);
         let mut role = Self { cast, calls, tools, system: String::new() };
         role.tell(setup, memory, instructions);
         role

@@ -127,10 +127,14 @@ fn a_run_killed_in_a_task_goes_on_and_leaves_nothing_open() {
     let machine = machine(&[working, working, hangs], json!({}));
     machine.haft(&["run", "begin", "--model", &machine.scenario(&[DONE])]).ok();
     let model = machine.scenario(&[LOOK; 40]);
-    for said in [40, 90, 130, 150, 170] {
+    for until in ["• explore", "↳ read", "• explore", "↳ read", "↳ read"] {
         let mut child = machine.start(&mut machine.command(&["run", "go on", "--continue", "--model", &model]));
-        let mut heard = vec![0; said];
-        child.stderr.take().unwrap().read_exact(&mut heard).unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let (mut heard, mut byte) = (Vec::new(), [0]);
+        while !heard.ends_with(until.as_bytes()) {
+            stderr.read_exact(&mut byte).unwrap();
+            heard.push(byte[0]);
+        }
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -114,7 +114,7 @@ async fn a_plan_that_is_agreed_to_is_carried_out_by_the_other_agent() {
     let history = scene.journal.history(session.id()).await.unwrap();
     let agents: Vec<String> = history.messages().iter().map(|turned| agent_of(&turned.info)).collect();
     assert_eq!(agents, ["plan", "plan", "build", "build"]);
-    let requests = scene.requests.lock().unwrap();
+    let requests = scene.requests.lock().unwrap().clone();
     assert!(words(&requests[1])[3].contains("Plan mode has ended"), "{:?}", words(&requests[1]));
     let record = scene.journal.session(session.id()).await.unwrap().unwrap();
     assert_eq!(record.agent.as_deref(), Some("build"));
