@@ -6,7 +6,8 @@ use std::path::Path;
 use haft_shell::{Dialect, MAX_COMMANDS, MAX_LENGTH, Surroundings, analyse};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
+// A parser's panic that is caught is an answer: without this the fuzzer's own hook would end the program first.
+fuzz_target!(init: drop(std::panic::take_hook()), |text: &str| {
     for dialect in [Dialect::Bash, Dialect::Zsh, Dialect::Posix] {
         let around = Surroundings::new(Path::new("/home/user/project")).home(Path::new("/home/user")).dialect(dialect);
         let found = analyse(text, &around);
@@ -27,7 +28,16 @@ fn only_moves(found: &haft_shell::Analysis) -> bool {
         matches!(
             command.words.first().map(String::as_str),
             None | Some(
-                "cd" | "chdir" | "popd" | "pushd" | "export" | "declare" | "typeset" | "local" | "readonly" | "unset"
+                "cd" | "chdir"
+                    | "popd"
+                    | "pushd"
+                    | "export"
+                    | "declare"
+                    | "typeset"
+                    | "local"
+                    | "readonly"
+                    | "unset"
+                    | "["
             )
         )
     })
