@@ -204,6 +204,16 @@ async fn no_more_run_than_may_and_no_more_are_remembered() {
     let all = jobs.all();
     assert!(all.len() <= MAX_ENDED + 1, "{}", all.len());
     assert_eq!(all.last().unwrap().id(), format!("job_{}", MAX_RUNNING + MAX_ENDED));
+    // Also where many end at once.
+    for _ in 0..MAX_RUNNING {
+        begin(&scene, "sleep 1000").await;
+    }
+    jobs.all().iter().for_each(|job| job.kill());
+    for job in jobs.all() {
+        job.ended().await;
+    }
+    begin(&scene, "sleep 1000").await;
+    assert_eq!(jobs.all().len(), MAX_ENDED + 1);
 }
 
 #[tokio::test]
