@@ -87,19 +87,3 @@ impl Spent {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// Another agent is to go on, and what it is told. A slot for one such wish; a handle, cheap to clone.
-#[derive(Clone, Default)]
-pub(crate) struct Wish(Arc<Mutex<Option<(String, String)>>>);
-
-impl Wish {
-    /// Puts a wish in the place of the one before.
-    pub(crate) fn put(&self, agent: String, text: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((agent, text));
-    }
-
-    /// Takes the wish out: the agent's name and the text.
-    pub(crate) fn take(&self) -> Option<(String, String)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
