@@ -72,7 +72,7 @@ impl Turn<'_> {
         let mut work: FuturesUnordered<BoxFuture<'_, Done>> = FuturesUnordered::new();
         for (slot, (planned, prepared)) in calls.iter().zip(prepared).enumerate() {
             let (calls, message) = (through.clone(), message.clone());
-            let (cancel, report) = (self.cancel.clone(), Report { slot, to: report.clone() });
+            let (cancel, report) = (self.cancel.clone(), Report { slot, inner: false, to: report.clone() });
             let held = held.get(&slot).cloned();
             work.push(Box::pin(async move {
                 let ended = match held {
@@ -113,7 +113,7 @@ impl Turn<'_> {
                         let begun = self.begin_inner(through, &message, slot, &inner, &running);
                         running.insert(slot, begun.clone());
                         let PartKind::Tool { call_id, .. } = &begun.kind else { continue };
-                        let report = Report { slot, to: report.clone() };
+                        let report = Report { slot, inner: true, to: report.clone() };
                         work.push(self.inner(through, &message, call_id.clone(), inner, report));
                         let event = self.changed(begun);
                         self.record_all(vec![event]).await?;

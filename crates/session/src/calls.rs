@@ -59,13 +59,15 @@ pub(crate) struct Prepared {
 #[derive(Clone)]
 pub(crate) struct Report {
     pub slot: usize,
+    /// Whether a call made it, and not the model.
+    pub inner: bool,
     pub to: mpsc::Sender<Told>,
 }
 
 impl Report {
     /// Nobody keeps what the call tells.
     pub(crate) fn nobody() -> Self {
-        Self { slot: 0, to: mpsc::channel(1).0 }
+        Self { slot: 0, inner: false, to: mpsc::channel(1).0 }
     }
 }
 
@@ -263,7 +265,7 @@ impl Host for CallHost {
     }
 
     fn progress(&self, title: &str, metadata: Object) {
-        let Report { slot, to } = &self.report;
+        let Report { slot, to, .. } = &self.report;
         // A full queue means that nobody had time to look at the last ones; the next will show as much.
         let _ = to.try_send(Told::Progress(Progress { slot: *slot, title: title.to_owned(), metadata }));
     }
@@ -319,7 +321,11 @@ impl Host for CallHost {
                 Err(error) => Prepared { name: INVALID.to_owned(), input: json!({ "tool": name, "error": error }) },
             };
             let (done, ended) = oneshot::channel();
-            let Report { slot, to } = &self.report;
+            let Report { slot, inner, to } = &self.report;
+            if *inner {
+                let why = "not run: a call that another one makes can make none itself; put all into one";
+                return Err(ToolError::BadInput(why.to_owned()));
+            }
             let inner = Inner { by: *slot, prepared, done };
             match to.send(Told::Inner(inner)).await {
                 Ok(()) => ended.await.unwrap_or(Err(ToolError::Cancelled)),
@@ -328,7 +334,8 @@ impl Host for CallHost {
                     let AskedBy { message_id, call_id } = &self.asked_by;
                     let call = format!("{call_id}_{}", prepared.name);
                     let cancel = self.cancel.clone();
-                    let result = self.calls.call(message_id, &call, &prepared, cancel, self.report.clone()).await;
+                    let report = Report { inner: true, ..self.report.clone() };
+                    let result = self.calls.call(message_id, &call, &prepared, cancel, report).await;
                     not_run(&prepared, result)
                 }
                 Err(mpsc::error::SendError(Told::Progress(_))) => Err(ToolError::Cancelled),
