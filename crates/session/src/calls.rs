@@ -62,14 +62,14 @@ pub(crate) struct Report {
     pub slot: usize,
     /// How far it is.
     pub progress: Arc<Latest>,
-    /// Which calls it makes.
-    pub inner: mpsc::Sender<Inner>,
+    /// Where it says which calls it makes; `None` for one that a call made, which makes none itself.
+    pub inner: Option<mpsc::Sender<Inner>>,
 }
 
 impl Report {
     /// Nobody keeps what the call tells.
     pub(crate) fn nobody() -> Self {
-        Self { slot: 0, progress: Arc::default(), inner: mpsc::channel(1).0 }
+        Self { slot: 0, progress: Arc::default(), inner: Some(mpsc::channel(1).0) }
     }
 }
 
@@ -345,6 +345,10 @@ impl Host for CallHost {
             };
             let (done, ended) = oneshot::channel();
             let Report { slot, inner, .. } = &self.report;
+            let Some(inner) = inner else {
+                let why = "not run: a call that another one makes can make none itself; put all into one";
+                return Err(ToolError::BadInput(why.to_owned()));
+            };
             match inner.send(Inner { by: *slot, prepared, done }).await {
                 Ok(()) => ended.await.unwrap_or(Err(ToolError::Cancelled)),
                 // Nobody keeps calls here, so it is only made.
@@ -352,7 +356,8 @@ impl Host for CallHost {
                     let AskedBy { message_id, call_id } = &self.asked_by;
                     let call = format!("{call_id}_{}", prepared.name);
                     let cancel = self.cancel.clone();
-                    let result = self.calls.call(message_id, &call, &prepared, cancel, self.report.clone()).await;
+                    let report = Report { inner: None, ..self.report.clone() };
+                    let result = self.calls.call(message_id, &call, &prepared, cancel, report).await;
                     not_run(&prepared, result)
                 }
             }

@@ -71,7 +71,7 @@ impl Turn<'_> {
 
         let (inner, mut within) = mpsc::channel(MAX_INNER);
         let progress = Arc::new(Latest::default());
-        let report = |slot| Report { slot, progress: Arc::clone(&progress), inner: inner.clone() };
+        let report = |slot| Report { slot, progress: Arc::clone(&progress), inner: Some(inner.clone()) };
         let mut work: FuturesUnordered<BoxFuture<'_, Done>> = FuturesUnordered::new();
         for (slot, (planned, prepared)) in calls.iter().zip(prepared).enumerate() {
             let (calls, message) = (through.clone(), message.clone());
@@ -115,7 +115,7 @@ impl Turn<'_> {
                     let begun = self.begin_inner(through, &message, slot, &inner, &running);
                     running.insert(slot, begun.clone());
                     let PartKind::Tool { call_id, .. } = &begun.kind else { continue };
-                    work.push(self.inner(through, &message, call_id.clone(), inner, report(slot)));
+                    work.push(self.inner(through, &message, call_id.clone(), inner, Report { inner: None, ..report(slot) }));
                     let event = self.changed(begun);
                     self.record_all(vec![event]).await?;
                 }
