@@ -9,13 +9,14 @@
 //! whole. The old content of those that are new then stays beside them as `.haft-….tmp`, and so do new contents that
 //! had no name yet. Nothing is forced to the disk: after a power cut the same may hold for files changed shortly before.
 
-use std::fs::File;
+use std::collections::HashMap;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use haft_permission::Grant;
-use rustix::fs::{AtFlags, Stat, fstat, linkat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, Stat, linkat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::door::{self, FOLDER};
@@ -129,7 +130,7 @@ impl Folders {
 struct Ready<'a> {
     path: &'a Path,
     name: &'a Path,
-    dir: OwnedFd,
+    dir: Rc<OwnedFd>,
     /// Whether a file is there.
     replaces: bool,
     /// What it must be until the last moment.
@@ -140,12 +141,13 @@ struct Ready<'a> {
 
 struct New {
     temp: PathBuf,
-    file: File,
     stamp: Stamp,
 }
 
+/// No file stays open, and each folder is opened once: the system allows only so many, and a patch has many files.
 fn prepare<'a>(changes: &'a [Change], made: &mut Folders) -> Result<Vec<Prepared<'a>>, FilesError> {
-    changes.iter().map(|change| Ok(Prepared(Some(ready(change, made)?)))).collect()
+    let mut open = HashMap::new();
+    changes.iter().map(|change| Ok(Prepared(Some(ready(change, made, &mut open)?)))).collect()
 }
 
 /// Takes its passing file away unless it is used.
@@ -159,12 +161,23 @@ impl Drop for Prepared<'_> {
     }
 }
 
-fn ready<'a>(change: &'a Change, made: &mut Folders) -> Result<Ready<'a>, FilesError> {
+fn ready<'a>(
+    change: &'a Change,
+    made: &mut Folders,
+    open: &mut HashMap<&'a Path, Rc<OwnedFd>>,
+) -> Result<Ready<'a>, FilesError> {
     let path = change.target.path();
     let (folder, name) = split(path)?;
+    let dir = match (open.get(folder), &change.what) {
+        (Some(dir), _) => Rc::clone(dir),
+        (None, Becomes::Written { .. }) => Rc::new(made.open(folder)?),
+        (None, Becomes::Removed { .. }) => {
+            Rc::new(door::open(folder, FOLDER).map_err(|errno| FilesError::at(path, "remove", errno))?)
+        }
+    };
+    open.insert(folder, Rc::clone(&dir));
     match &change.what {
         Becomes::Written { bytes, if_exists, like } => {
-            let dir = made.open(folder)?;
             let old = old_file(&dir, path, name)?;
             may_write(&dir, path, name, old.is_some(), if_exists)?;
             let model = match like {
@@ -175,7 +188,6 @@ fn ready<'a>(change: &'a Change, made: &mut Folders) -> Result<Ready<'a>, FilesE
             Ok(Ready { path, name, dir, replaces: old.is_some(), if_exists: if_exists.clone(), new: Some(new) })
         }
         Becomes::Removed { only } => {
-            let dir = door::open(folder, FOLDER).map_err(|errno| FilesError::at(path, "remove", errno))?;
             if old_file(&dir, path, name)?.is_none() {
                 return Err(FilesError::Missing { path: path.to_owned() });
             }
@@ -204,8 +216,7 @@ fn fill(dir: &OwnedFd, path: &Path, bytes: &[u8], model: Option<&Stat>) -> Resul
     }
     let content = Some(ContentHash::of(bytes));
     let stamp = Stamp::of(temp.file().as_fd(), content).map_err(|errno| FilesError::at(path, "look at", errno))?;
-    let (temp, file) = temp.keep().map_err(failed)?;
-    Ok(New { temp, file, stamp })
+    Ok(New { temp: temp.keep(), stamp })
 }
 
 /// Gives the new files their names.
@@ -288,17 +299,17 @@ fn take_back(ready: &Ready<'_>, backup: Option<&Path>) -> Result<(), PathBuf> {
     let undone = match (backup, &ready.new) {
         (Some(backup), Some(_)) => renameat(dir, backup, dir, name),
         (Some(backup), None) => rename_to_new(dir, backup, name),
-        (None, Some(new)) if is_still(dir, name, &new.file) => unlinkat(dir, name, AtFlags::empty()),
+        (None, Some(new)) if is_still(dir, name, &new.stamp) => unlinkat(dir, name, AtFlags::empty()),
         // Somebody has put another file there in this moment: it is theirs.
         (None, Some(_) | None) => Ok(()),
     };
     undone.map_err(|_| path.to_path_buf())
 }
 
-/// Whether `name` is the file that is open.
-fn is_still(dir: &OwnedFd, name: &Path, file: &File) -> bool {
+/// Whether `name` is the file that was written, and as it was then.
+fn is_still(dir: &OwnedFd, name: &Path, written: &Stamp) -> bool {
     let named = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-    matches!((named, fstat(file)), (Ok(named), Ok(open)) if (named.st_dev, named.st_ino) == (open.st_dev, open.st_ino))
+    named.is_ok_and(|stat| Stamp::from_stat(&stat, None).looks_like(written))
 }
 
 #[cfg(test)]

@@ -208,10 +208,9 @@ impl<'a> Temp<'a> {
     }
 
     /// Leaves it where it is, for the caller to rename or to remove.
-    pub(crate) fn keep(mut self) -> Result<(PathBuf, File), Errno> {
-        let file = self.file.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    pub(crate) fn keep(mut self) -> PathBuf {
         self.kept = true;
-        Ok((std::mem::take(&mut self.name), file))
+        std::mem::take(&mut self.name)
     }
 
     fn take_name(&mut self, name: &Path, if_exists: &IfExists) -> Result<(), Errno> {

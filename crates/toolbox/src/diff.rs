@@ -1,5 +1,7 @@
 //! A change as people read it: a unified diff. Pure.
 
+use std::time::Duration;
+
 use haft_protocol::Object;
 use serde_json::json;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
@@ -10,7 +12,9 @@ use crate::beside::beside;
 const CONTEXT: usize = 4;
 /// Where more than this, in bytes, lies between the first line that differs and the last, it is not compared line by line.
 const MAX_COMPARED: usize = 1024 * 1024;
-
+/// How long two texts are compared for the shortest difference; then any that is right will do. Texts made for it would
+/// take ten times as long.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Texts up to this size together, in bytes, are compared where the caller runs: it takes less than a millisecond or
 /// two, whatever is in them.
 const COMPARED_AT_ONCE: usize = 16 * 1024;
@@ -41,6 +45,10 @@ impl Diff {
     /// Where more than 1 MiB lies between the first change and the last, the patch only says so, and all of those lines
     /// count as changed.
     pub(crate) fn new(path: &str, old: &str, new: &str) -> Self {
+        Self::within(PATIENCE, path, old, new)
+    }
+
+    fn within(patience: Duration, path: &str, old: &str, new: &str) -> Self {
         let rule = "=".repeat(67);
         let header = format!("Index: {path}\n{rule}\n--- {path}\n+++ {path}\n");
         let (before, after) = (lines(old), lines(new));
@@ -55,7 +63,7 @@ impl Diff {
         }
         let (skip, drop) = (first.saturating_sub(CONTEXT), last.saturating_sub(CONTEXT));
         let (before, after) = (&before[skip..before.len() - drop], &after[skip..after.len() - drop]);
-        let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_slices(before, after);
+        let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(patience).diff_slices(before, after);
         let mut rows = Vec::new();
         let (mut additions, mut deletions) = (0, 0);
         for hunk in diff.grouped_ops(CONTEXT) {
@@ -263,6 +271,22 @@ mod tests {
                  100004
             "#]],
         );
+    }
+
+    #[test]
+    fn without_patience_the_difference_is_right_and_longer() {
+        let text = |step: usize| (0..4000).map(|at| format!("{}\n", at * step % 7)).collect::<String>();
+        let (old, new) = (text(2), text(3));
+        let (quick, whole) =
+            (Diff::within(Duration::ZERO, "a", &old, &new), Diff::within(Duration::MAX, "a", &old, &new));
+        assert!(quick.additions >= whole.additions, "{} {}", quick.additions, whole.additions);
+        for diff in [quick, whole] {
+            let side = |sign: char| -> String {
+                let rows = diff.patch.lines().skip(5).filter(|row| row.starts_with([sign, ' ']));
+                rows.map(|row| format!("{}\n", &row[1..])).collect()
+            };
+            assert_eq!((side('-'), side('+')), (old.clone(), new.clone()));
+        }
     }
 
     #[test]

@@ -155,7 +155,8 @@ impl ApplyPatch {
     }
 
     async fn patch(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
-        let patch = parse(&input.patch_text).map_err(|error| ToolError::BadInput(error.to_string()))?;
+        let patch = beside(move || parse(&input.patch_text)).await;
+        let patch = patch.map_err(|error| ToolError::BadInput(error.to_string()))?;
         let scope = self.scope(call, &patch).await?;
         let _turns = self.files.lock_all(&scope.targets).await;
         let old = self.old(call, &patch, &scope).await?;

@@ -124,6 +124,15 @@ async fn all_are_made_and_nothing_else_is_left() {
 }
 
 #[tokio::test]
+async fn there_may_be_more_files_than_a_process_may_have_open() {
+    let scene = Scene::new();
+    let names: Vec<String> = (0..1100).map(|at| format!("many/{at}")).collect();
+    scene.apply(names.iter().map(|name| scene.make(name, name)).collect()).await.unwrap();
+    assert!(names.iter().all(|name| fs::read_to_string(scene.at(name)).unwrap() == *name));
+    assert_eq!(fs::read_dir(scene.at("many")).unwrap().count(), names.len());
+}
+
+#[tokio::test]
 async fn what_fails_while_it_is_prepared_changes_nothing() {
     let scene = Scene::new();
     fs::create_dir(scene.at("dir")).unwrap();

@@ -94,7 +94,8 @@ pub enum Reason {
 ///
 /// # Errors
 ///
-/// A [`Refusal`] where an old text means no place or, unless all are wanted, more than one.
+/// A [`Refusal`] where an old text means no place or, unless all are wanted, more than one; and where there would be more
+/// than a million changes, or more than 32 MiB put in.
 pub fn apply(content: &str, edits: &[Replacement]) -> Result<Applied, Refusal> {
     let refuse = |edit, reason| Refusal { edit, reason };
     if edits.len() > MAX_EDITS {

@@ -127,21 +127,21 @@ impl Found {
     ) -> Option<Self> {
         let from = units.partition_point(|(at, _)| *at < anchor.start);
         let mut used = Use::default();
-        let mut at = vec![0; units.len() + 1];
+        // Most hits end soon, so what they need grows with how far they come.
+        let (mut before, mut after) = (Vec::new(), vec![hit]);
         let mut pos = hit;
-        at[from] = pos;
-        for (number, (_, unit)) in units.iter().enumerate().skip(from) {
+        for (_, unit) in &units[from..] {
             *left = left.checked_sub(1)?;
             pos += used.fits(*unit, own, |piece| text[pos..].starts_with(piece))?;
-            at[number + 1] = pos;
+            after.push(pos);
         }
         let mut pos = hit;
-        for (number, (_, unit)) in units.iter().enumerate().take(from).rev() {
+        for (_, unit) in units[..from].iter().rev() {
             *left = left.checked_sub(1)?;
             pos -= used.fits(*unit, own, |piece| text[..pos].ends_with(piece))?;
-            at[number] = pos;
+            before.push(pos);
         }
-        Some(Self { at, used })
+        Some(Self { at: before.into_iter().rev().chain(after).collect(), used })
     }
 
     /// What `new` comes to here; `None` where that is in doubt.

@@ -14,9 +14,9 @@ use super::walk::walk;
 use super::windows::{Index, is_little};
 
 /// Most places that are changed at once.
-pub(super) const MAX_PLACES: usize = 100_000;
+pub(super) const MAX_PLACES: usize = 1_000_000;
 /// Most bytes that are put into all of them together.
-pub(super) const MAX_PUT: usize = 64 * 1024 * 1024;
+pub(super) const MAX_PUT: usize = 32 * 1024 * 1024;
 
 /// What an edit comes to.
 #[derive(Debug)]

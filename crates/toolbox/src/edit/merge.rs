@@ -219,6 +219,12 @@ mod tests {
     }
 
     #[test]
+    fn new_lines_that_are_indented_as_the_file_stay() {
+        check("    fn a() {}\n", "fn a() {}\n", "    fn b() {}\n", "    fn b() {}\n");
+        check("    if a:\n", "if a:\n", "if a:\n    b\n", "    if a:\n        b\n");
+    }
+
+    #[test]
     fn too_many_lines_are_not_compared() {
         let lines = |from: usize, count: usize| (from..from + count).map(|at| at.to_string()).collect::<Vec<_>>();
         let (old, new) = (lines(0, 2001), lines(5, 2001));

@@ -24,10 +24,8 @@ pub(super) enum Style {
 impl Style {
     /// Whether one of them in the other would be said twice.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Style::Plain | Style::Raised, _) => false,
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
-        }
+        let repeats = matches!(self, Style::Plain | Style::Raised);
+        !repeats && std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
     fn fence(&self) -> &'static str {
@@ -69,10 +67,8 @@ impl Inline {
 
     /// What to write into it where it has no words.
     pub(super) fn label_if_empty(&self) -> Option<String> {
-        match &self.style {
-            Style::Link { label, .. } if self.state == State::Waiting && !label.is_empty() => Some(label.clone()),
-            _ => None,
-        }
+        let Style::Link { label, .. } = &self.style else { return None };
+        (self.state == State::Waiting && !label.is_empty()).then(|| label.clone())
     }
 
     /// Writes its beginning, if that was not done.

@@ -54,14 +54,13 @@ impl Visitor for Search {
                 _ => {}
             }
         }
-        match kind {
-            Kind::Gone => return Walk::Past,
-            Kind::Table => {
-                let role = element.get("role").unwrap_or_default();
-                let arranges = matches!(role, "presentation" | "none");
-                self.open.push(Shape { arranges, ..Shape::default() });
-            }
-            _ => {}
+        if kind == Kind::Gone {
+            return Walk::Past;
+        }
+        if kind == Kind::Table {
+            let role = element.get("role").unwrap_or_default();
+            let arranges = matches!(role, "presentation" | "none");
+            self.open.push(Shape { arranges, ..Shape::default() });
         }
         Walk::Into
     }

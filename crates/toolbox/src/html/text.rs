@@ -101,11 +101,7 @@ impl Visitor for Writer {
         }
         let Some(element) = tree.element(id) else { return Walk::Past };
         let kind = Kind::of(element);
-        let passed = match kind {
-            Kind::Gone | Kind::Media => true,
-            Kind::Fallback => !self.fallback,
-            _ => false,
-        };
+        let passed = matches!(kind, Kind::Gone | Kind::Media) || kind == Kind::Fallback && !self.fallback;
         if passed || is_hidden(element) {
             return Walk::Past;
         }
