@@ -63,14 +63,25 @@ pub(crate) struct Report {
     /// How far it is.
     pub progress: Arc<Latest>,
     /// Which calls it makes.
-    pub inner: mpsc::Sender<Inner>,
+    pub within: Within,
 }
 
 impl Report {
     /// Nobody keeps what the call tells.
     pub(crate) fn nobody() -> Self {
-        Self { slot: 0, progress: Arc::default(), inner: mpsc::channel(1).0 }
+        Self { slot: 0, progress: Arc::default(), within: Within::Unkept }
     }
+}
+
+/// What becomes of the calls that a call makes.
+#[derive(Clone)]
+pub(crate) enum Within {
+    /// They are kept as calls of their own by whoever listens here.
+    Kept(mpsc::Sender<Inner>),
+    /// They are made, and nobody keeps them.
+    Unkept,
+    /// There may be none: a call made this one, and not the model.
+    None,
 }
 
 /// What calls told last of themselves and nobody took yet, by their places: of several that one call tells, only the
@@ -343,17 +354,24 @@ impl Host for CallHost {
                 Ok(name) => Prepared { name: name.to_owned(), input },
                 Err(error) => Prepared { name: INVALID.to_owned(), input: json!({ "tool": name, "error": error }) },
             };
-            let (done, ended) = oneshot::channel();
-            let Report { slot, inner, .. } = &self.report;
-            match inner.send(Inner { by: *slot, prepared, done }).await {
-                Ok(()) => ended.await.unwrap_or(Err(ToolError::Cancelled)),
-                // Nobody keeps calls here, so it is only made.
-                Err(mpsc::error::SendError(Inner { prepared, .. })) => {
+            match &self.report.within {
+                Within::Kept(to) => {
+                    let (done, ended) = oneshot::channel();
+                    let inner = Inner { by: self.report.slot, prepared, done };
+                    // Whoever keeps them goes only when all is over.
+                    to.send(inner).await.map_err(|_| ToolError::Cancelled)?;
+                    ended.await.unwrap_or(Err(ToolError::Cancelled))
+                }
+                Within::Unkept => {
                     let AskedBy { message_id, call_id } = &self.asked_by;
                     let call = format!("{call_id}_{}", prepared.name);
-                    let cancel = self.cancel.clone();
-                    let result = self.calls.call(message_id, &call, &prepared, cancel, self.report.clone()).await;
+                    let report = Report { within: Within::None, ..self.report.clone() };
+                    let result = self.calls.call(message_id, &call, &prepared, self.cancel.clone(), report).await;
                     not_run(&prepared, result)
+                }
+                Within::None => {
+                    let why = "not run: a call that another one makes can make none itself; put all into one";
+                    Err(ToolError::BadInput(why.to_owned()))
                 }
             }
         })

@@ -76,6 +76,11 @@ impl Crew {
         }
         // The limit of depth holds, whoever was named.
         self.delegates(rules)?;
+        let _turn = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ToolError::Cancelled),
+            turn = self.kin.turns.acquire() => turn,
+        };
         let begun = self.begin(rules, &task, errand).await.map_err(|error| cannot(&error))?;
         let Begun { session, work, prompt, model } = begun;
         let metadata = self.metadata(session.id(), &model);

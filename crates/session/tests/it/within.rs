@@ -60,6 +60,19 @@ async fn calls_of_a_batch_ask_like_others() {
 }
 
 #[tokio::test]
+async fn a_batch_makes_no_batches_whatever_it_calls_them() {
+    let mut scene = Scene::with(&[("a.rs", "")]);
+    let inner = |name: &str| json!({"tool": name, "parameters": {"tool_calls": [read("a.rs")]}});
+    let names = ["batch", "Batch", "bat_ch", "functions.batch", "tools:BATCH"];
+    scene.model(vec![batch(names.map(inner).into_iter().collect())]).model(vec![says("No.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let text = transcript(&scene.journal.history(session.id()).await.unwrap());
+    assert!(!text.contains("read: a.rs"), "{text}");
+    assert!(text.contains("batch: 0 of 1 calls"), "{text}");
+}
+
+#[tokio::test]
 async fn a_stop_closes_the_calls_of_a_batch() {
     let mut scene = Scene::with(&[]);
     let hang = "echo begun; trap 'echo ended; exit' TERM; while :; do sleep 0.01; done";
