@@ -1,9 +1,8 @@
 //! Runs the calls of a step, and is the host of each.
 
-use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -17,7 +16,7 @@ use haft_tool::{
     TaskResult, ToolError, parse_arguments,
 };
 use serde_json::{Value, json};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
@@ -25,6 +24,7 @@ use crate::crew::{Crew, Errand};
 use crate::fold::Planned;
 use crate::hand_over::Wish;
 use crate::hands::TASK;
+use crate::report::{Inner, Progress, Report, Within};
 use crate::todos::Todos;
 
 /// What the calls of a session share. Cheap to clone.
@@ -54,77 +54,6 @@ pub(crate) struct Calls {
 pub(crate) struct Prepared {
     pub name: String,
     pub input: Value,
-}
-
-/// Where a call tells of itself, as the call in place `slot`.
-#[derive(Clone)]
-pub(crate) struct Report {
-    pub slot: usize,
-    /// How far it is.
-    pub progress: Arc<Latest>,
-    /// Which calls it makes.
-    pub within: Within,
-}
-
-impl Report {
-    /// Nobody keeps what the call tells.
-    pub(crate) fn nobody() -> Self {
-        Self { slot: 0, progress: Arc::default(), within: Within::Unkept }
-    }
-}
-
-/// What becomes of the calls that a call makes.
-#[derive(Clone)]
-pub(crate) enum Within {
-    /// They are kept as calls of their own by whoever listens here.
-    Kept(mpsc::Sender<Inner>),
-    /// They are made, and nobody keeps them.
-    Unkept,
-    /// There may be none: a call made this one, and not the model.
-    None,
-}
-
-/// What calls told last of themselves and nobody took yet, by their places: of several that one call tells, only the
-/// last counts, so nobody has to wait and nothing piles up.
-#[derive(Default)]
-pub(crate) struct Latest {
-    told: Mutex<BTreeMap<usize, Progress>>,
-    news: Notify,
-}
-
-impl Latest {
-    fn tell(&self, slot: usize, progress: Progress) {
-        self.told().insert(slot, progress);
-        self.news.notify_one();
-    }
-
-    /// Takes what one call told, when there is something. Nothing is lost when the future is dropped.
-    pub(crate) async fn next(&self) -> (usize, Progress) {
-        loop {
-            if let Some(told) = self.told().pop_first() {
-                return told;
-            }
-            self.news.notified().await;
-        }
-    }
-
-    fn told(&self) -> MutexGuard<'_, BTreeMap<usize, Progress>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A call that a running call makes.
-pub(crate) struct Inner {
-    /// The place of the one that makes it.
-    pub by: usize,
-    pub prepared: Prepared,
-    pub done: oneshot::Sender<Result<Output, ToolError>>,
-}
-
-/// Work in progress of one call.
-pub(crate) struct Progress {
-    pub title: String,
-    pub metadata: Object,
 }
 
 /// How a call ended.

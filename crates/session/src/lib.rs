@@ -42,6 +42,7 @@ mod preview;
 mod prompt;
 mod questions;
 mod recover;
+mod report;
 mod role;
 mod session;
 mod setup;

@@ -15,10 +15,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::calls::{Calls, Ended, Inner, Latest, Prepared, Progress, Report, Within, not_run, part};
+use crate::calls::{Calls, Ended, Prepared, not_run, part};
 use crate::error::TurnError;
 use crate::fold::Planned;
 use crate::recover::closed_part;
+use crate::report::{Inner, Latest, Progress, Report, Within};
 use crate::turn::{STOPPED, Turn, TurnEnd};
 
 /// How long progress may be told and not stored.
