@@ -20,11 +20,11 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
-use crate::crew::{Crew, Errand};
 use crate::fold::Planned;
 use crate::hand_over::Wish;
 use crate::hands::TASK;
 use crate::report::{Inner, Progress, Report, Within};
+use crate::task::{Crew, ModelName};
 use crate::todos::Todos;
 
 /// What the calls of a session share. Cheap to clone.
@@ -43,8 +43,8 @@ pub(crate) struct Calls {
     pub session: SessionId,
     /// How work is handed on; `None` where there is no model.
     pub crew: Option<Arc<Crew>>,
-    /// What the command said that these calls are made for, if one is a task.
-    pub errand: Option<Arc<Errand>>,
+    /// The model that the command named that these calls are made for, if it is a task and named one.
+    pub task_model: Option<Arc<ModelName>>,
     /// Who is to go on.
     pub wish: Wish,
 }
@@ -271,9 +271,9 @@ impl Host for CallHost {
 
     fn delegate<'a>(&'a self, grant: &'a Grant, task: Task) -> BoxFuture<'a, Result<TaskResult, ToolError>> {
         Box::pin(async move {
-            let Calls { rules, errand, .. } = &self.calls;
+            let Calls { rules, task_model, .. } = &self.calls;
             let tell = |title: &str, metadata| self.progress(title, metadata);
-            self.crew()?.delegate(grant, rules, task, errand.as_deref(), &self.cancel, &tell).await
+            self.crew()?.delegate(grant, rules, task, task_model.as_deref(), &self.cancel, &tell).await
         })
     }
 

@@ -53,7 +53,7 @@ impl Workbench {
             outputs,
             session,
             crew: None,
-            errand: None,
+            task_model: None,
             wish: Wish::default(),
         };
         Self { calls, count: 0 }
