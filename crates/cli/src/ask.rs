@@ -105,6 +105,9 @@ fn question(ask: &Ask, who: Option<&str>, paint: Paint) -> String {
         "read" => "read a file".to_owned(),
         "external_directory" => "go outside the project".to_owned(),
         "task" => "give a task to another agent".to_owned(),
+        "glob" | "grep" | "list" => "search files".to_owned(),
+        "webfetch" => "fetch a web page".to_owned(),
+        "webfetch_private" => "fetch from this machine or a private network".to_owned(),
         other => one_line(other),
     };
     let patterns = ask.patterns.join(", ");

@@ -27,6 +27,7 @@ pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> 
             } else {
                 lines.extend(match tool {
                     "bash" => shell_lines(metadata, paint),
+                    "job_output" | "job_kill" => job_lines(metadata, paint),
                     "todowrite" | "todoread" => todo_lines(metadata, paint),
                     "question" => answer_lines(input, metadata, paint),
                     _ => Vec::new(),
@@ -126,23 +127,38 @@ fn answer_lines(input: &Value, metadata: &Object, paint: Paint) -> Vec<String> {
     lines.collect()
 }
 
-/// A unified diff without its head, cut to size.
+/// A unified diff without its heads, cut to size.
 fn short_diff(diff: &str, paint: Paint) -> Vec<String> {
-    let all = diff_body(diff).count();
+    let body = diff_body(diff);
     let mut lines: Vec<String> =
-        diff_body(diff).take(DIFF_LINES).map(|line| diff_line(line, &cut(&spelled(line)), paint)).collect();
-    lines.extend(more(all, DIFF_LINES, paint));
+        body.iter().take(DIFF_LINES).map(|line| diff_line(line, &cut(&spelled(line)), paint)).collect();
+    lines.extend(more(body.len(), DIFF_LINES, paint));
     lines
 }
 
-/// A unified diff without its head, all of it: for whoever decides about it.
+/// A unified diff without its heads, all of it: for whoever decides about it.
 pub(crate) fn diff_lines(diff: &str, paint: Paint) -> Vec<String> {
-    diff_body(diff).map(|line| diff_line(line, &spelled(line), paint)).collect()
+    diff_body(diff).iter().map(|line| diff_line(line, &spelled(line), paint)).collect()
 }
 
-fn diff_body(diff: &str) -> impl Iterator<Item = &str> {
-    const HEAD: [&str; 4] = ["Index: ", "=====", "--- ", "+++ "];
-    diff.lines().skip_while(|line| HEAD.iter().any(|head| line.starts_with(head)))
+/// How the diff of a file begins. No line of a file does: a sign stands before it.
+const FILE: &str = "Index: ";
+
+/// The lines of a diff without the heads of its files. Where there are several files, each begins with its [`FILE`] line.
+fn diff_body(diff: &str) -> Vec<&str> {
+    const HEAD: [&str; 3] = ["=====", "--- ", "+++ "];
+    let several = diff.lines().filter(|line| line.starts_with(FILE)).count() > 1;
+    let (mut body, mut in_head) = (Vec::new(), true);
+    for line in diff.lines() {
+        if line.starts_with(FILE) {
+            in_head = true;
+            body.extend(several.then_some(line));
+        } else if !in_head || !HEAD.iter().any(|head| line.starts_with(head)) {
+            in_head = false;
+            body.push(line);
+        }
+    }
+    body
 }
 
 fn diff_line(line: &str, shown: &str, paint: Paint) -> String {
@@ -150,6 +166,7 @@ fn diff_line(line: &str, shown: &str, paint: Paint) -> String {
     match line.as_bytes().first() {
         Some(b'+') => paint.green(&text),
         Some(b'-') => paint.red(&text),
+        _ if line.starts_with(FILE) => paint.bold(&format!("  {}", &shown[FILE.len()..])),
         _ => paint.dim(&text),
     }
 }
@@ -166,9 +183,22 @@ fn shell_lines(metadata: &Object, paint: Paint) -> Vec<String> {
     match metadata.get("exit").and_then(Value::as_i64) {
         Some(0) => {}
         Some(code) => lines.push(paint.red(&format!("  exit code {code}"))),
+        None if metadata.get("status").and_then(Value::as_str) == Some("running") => {}
         None => lines.push(paint.red("  stopped before its end")),
     }
+    let job = metadata.get("jobId").and_then(Value::as_str);
+    lines.extend(job.map(|job| paint.dim(&format!("  goes on as {}", one_line(job)))));
     lines
+}
+
+/// What a job has written since the last look, or the jobs there are.
+fn job_lines(metadata: &Object, paint: Paint) -> Vec<String> {
+    let Some(jobs) = metadata.get("jobs").and_then(Value::as_array) else {
+        return latest(metadata, OUTPUT_LINES, paint);
+    };
+    let text = |job: &Value, key: &str| one_line(job.get(key).and_then(Value::as_str).unwrap_or_default());
+    let line = |job: &Value| format!("  {} {}: {}", text(job, "jobId"), text(job, "status"), text(job, "command"));
+    jobs.iter().map(|job| paint.dim(&cut(&line(job)))).collect()
 }
 
 fn more(total: usize, shown: usize, paint: Paint) -> Option<String> {

@@ -37,9 +37,15 @@ pub(super) fn headline(
             let command = given("command");
             format!("$ {}", if command.is_empty() { title } else { command })
         }
+        "job_output" | "job_kill" => match job(metadata) {
+            Some(job) => format!("$ {job}"),
+            None if metadata.contains_key("jobs") => format!("$ {title}"),
+            None if given("id").is_empty() => "$ jobs".to_owned(),
+            None => format!("$ {}", given("id")),
+        },
         "todowrite" | "todoread" => match title {
             "" => "# Todos".to_owned(),
-            title => format!("# Todos ({title})"),
+            title => format!("# Todos ({} open)", title.strip_suffix(" todos").unwrap_or(title)),
         },
         "question" => match input.get("questions").and_then(Value::as_array).map_or(0, Vec::len) {
             1 => "# Question".to_owned(),
@@ -55,6 +61,14 @@ pub(super) fn headline(
         "invalid" => format!("✗ {title}: {}", output.lines().next().unwrap_or_default()),
         _ => format!("⚙ {tool} {}", if title.is_empty() { input.to_string() } else { title.to_owned() }),
     }
+}
+
+/// How a job is.
+fn job(metadata: &Object) -> Option<String> {
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+    let (id, status) = (text("jobId")?, text("status")?);
+    let code = metadata.get("exit").and_then(Value::as_i64).filter(|code| *code != 0);
+    Some(format!("{id}: {status}{}", code.map_or_else(String::new, |code| format!(", exit code {code}"))))
 }
 
 /// What a failed call was about, with a blank before it.

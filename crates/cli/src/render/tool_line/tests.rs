@@ -68,6 +68,55 @@ fn each_tool_has_its_line() {
 }
 
 #[test]
+fn the_files_of_a_patch_are_told_apart() {
+    let file = |path: &str, lines: &str| format!("Index: {path}\n=====\n--- {path}\n+++ {path}\n{lines}\n");
+    let diff = file("a", "@@ -1,2 +1,1 @@\n one\n--- two") + &file("b", "@@ -0,0 +1,1 @@\n+++ new");
+    check(
+        "apply_patch",
+        &completed(json!({}), "a, b", "", json!({"diff": diff})),
+        expect![[r#"
+            ← Patch a, b
+              a
+              @@ -1,2 +1,1 @@
+               one
+              --- two
+              b
+              @@ -0,0 +1,1 @@
+              +++ new"#]],
+    );
+}
+
+#[test]
+fn jobs_say_how_they_are() {
+    let begun = json!({"output": "up\n", "exit": null, "jobId": "job_1", "status": "running"});
+    let command = || json!({"command": "serve"});
+    check("bash", &completed(command(), "serve", "", begun.clone()), expect![[r#"
+        $ serve
+          up
+          goes on as job_1"#]]);
+    let left = json!({"output": "up\n", "exit": 0, "jobId": "job_1"});
+    check("bash", &completed(command(), "serve", "", left), expect![[r#"
+        $ serve
+          up
+          goes on as job_1"#]]);
+    let stopped = json!({"output": "up\n", "exit": null});
+    check("bash", &completed(command(), "serve", "", stopped), expect![[r#"
+        $ serve
+          up
+          stopped before its end"#]]);
+    check("job_output", &completed(json!({"id": "job_1"}), "job_1", "", begun), expect![[r#"
+        $ job_1: running
+          up"#]]);
+    let over = json!({"output": "", "exit": 2, "jobId": "job_1", "status": "exited"});
+    check("job_output", &completed(json!({"id": "job_1"}), "job_1", "", over), expect!["$ job_1: exited, exit code 2"]);
+    let all = json!({"jobs": [{"jobId": "job_1", "status": "killed", "exit": null, "command": "serve"}]});
+    check("job_output", &completed(json!({}), "1 job", "", all), expect![[r#"
+        $ 1 job
+          job_1 killed: serve"#]]);
+    assert_eq!(doing("job_output", "", &json!({"id": "job_1", "wait": 5})), "$ job_1");
+}
+
+#[test]
 fn long_things_are_cut() {
     let output: String = (0..30).map(|n| format!("{n}\n")).collect();
     let shell = completed(json!({"command": "x".repeat(500)}), "", "", json!({"output": output, "exit": 0}));
@@ -147,7 +196,7 @@ fn things_to_do_are_a_check_list() {
         "todowrite",
         &completed(json!({}), "3 todos", "", todos),
         expect![[r#"
-            # Todos (3 todos)
+            # Todos (3 open)
               [✓] Read it
               [•] Mend ⏎ it
               [ ] Try it
