@@ -33,7 +33,8 @@ impl Rules {
         self.with(rules, true)
     }
 
-    /// The same with `guard` under what is built in. Of its rows, too, the last that matches counts.
+    /// The same with `guard` under what is built in. Of its rows, too, the last that matches counts. Their patterns are
+    /// in small letters, and hold for a value in any.
     #[must_use]
     pub fn guarded(self, guard: Vec<Rule>) -> Self {
         Self { guard: Arc::new(guard), ..self }
@@ -69,7 +70,7 @@ impl Rules {
         if action != Action::Allow || own {
             return (action, rule);
         }
-        match decide(permission, value, &self.guard) {
+        match self.guarding(permission, value) {
             (Action::Ask | Action::Deny, Some(guard)) => (guard.action, Some(guard)),
             (Action::Allow, _) | (Action::Ask | Action::Deny, None) => (action, rule),
         }
@@ -77,8 +78,13 @@ impl Rules {
 
     /// Whether the guard names `value` in particular. What an "always" for more than it covers does not cover it.
     pub fn is_touchy(&self, permission: &str, value: &str) -> bool {
-        let (action, rule) = decide(self.key(permission), value, &self.guard);
+        let (action, rule) = self.guarding(self.key(permission), value);
         action != Action::Allow && rule.is_some_and(|rule| rule.pattern != "*")
+    }
+
+    /// What the guard says. On many disks `.GIT/config` is `.git/config`, and which kind this one is nobody knows.
+    fn guarding(&self, permission: &str, value: &str) -> (Action, Option<&Rule>) {
+        decide(permission, &value.to_lowercase(), &self.guard)
     }
 
     /// Whether `permission` is closed altogether, so that a model need not see the tools that ask under it: the last
@@ -150,6 +156,8 @@ mod tests {
         check(&rules, "edit", ".git/config", Ask);
         check(&rules, "edit", ".git/info/exclude", Allow);
         check(&rules, "edit", "a.rs", Allow);
+        check(&rules, "edit", "sub/.Git/Config", Ask);
+        assert!(rules.is_touchy("edit", ".GIT/config") && !rules.is_touchy("edit", "A.rs"));
         check(&rules.clone().builtin(rows(&[("bash", "*", Allow)])), "bash", "ls", Ask);
         assert_eq!(rules.decide("bash", "ls", false).1, Some(&Rule::new("bash", "*", Ask)));
     }

@@ -40,9 +40,10 @@ const PIPE: usize = 1024 * 1024;
 /// What starts processes. A handle, cheap to clone.
 ///
 /// A command gets the environment of this program, with `HAFT=1`, `AGENT=1` and `OPENCODE=1`, and without the
-/// variables that were listed as secret or whose names say so: those that end in `_KEY`, `_TOKEN`, `_SECRET` (or are
-/// these words), `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIALS`, in capitals or not. What a model runs must not be
-/// able to spend the user's keys. Ways to agents that keep a key to themselves stay: `SSH_AUTH_SOCK`, `GPG_TTY`.
+/// variables that were listed as secret or whose names say so: those that end in `_KEY`, `_TOKEN`, `_SECRET`, `_PASS`,
+/// `_PAT` (or are these words), `PASSWORD`, `PASSWD`, `PASSPHRASE`, `CREDENTIALS` or `APIKEY`, in capitals or not. What a
+/// model runs must not be able to spend the user's keys. Ways to agents that keep a key to themselves stay:
+/// `SSH_AUTH_SOCK`, `GPG_TTY`.
 ///
 /// Should this program be killed, what its commands left running is killed by a small shell that waits beside it
 /// (Linux).

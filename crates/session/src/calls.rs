@@ -1,9 +1,8 @@
 //! Runs the calls of a step, and is the host of each.
 
-use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -17,14 +16,15 @@ use haft_tool::{
     TaskResult, ToolError, parse_arguments,
 };
 use serde_json::{Value, json};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
-use crate::crew::{Crew, Errand};
 use crate::fold::Planned;
 use crate::hand_over::Wish;
 use crate::hands::TASK;
+use crate::report::{Inner, Progress, Report, Within};
+use crate::task::{Crew, ModelName};
 use crate::todos::Todos;
 
 /// What the calls of a session share. Cheap to clone.
@@ -43,8 +43,8 @@ pub(crate) struct Calls {
     pub session: SessionId,
     /// How work is handed on; `None` where there is no model.
     pub crew: Option<Arc<Crew>>,
-    /// What the command said that these calls are made for, if one is a task.
-    pub errand: Option<Arc<Errand>>,
+    /// The model that the command named that these calls are made for, if it is a task and named one.
+    pub task_model: Option<Arc<ModelName>>,
     /// Who is to go on.
     pub wish: Wish,
 }
@@ -54,66 +54,6 @@ pub(crate) struct Calls {
 pub(crate) struct Prepared {
     pub name: String,
     pub input: Value,
-}
-
-/// Where a call tells of itself, as the call in place `slot`.
-#[derive(Clone)]
-pub(crate) struct Report {
-    pub slot: usize,
-    /// How far it is.
-    pub progress: Arc<Latest>,
-    /// Where it says which calls it makes; `None` for one that a call made, which makes none itself.
-    pub inner: Option<mpsc::Sender<Inner>>,
-}
-
-impl Report {
-    /// Nobody keeps what the call tells.
-    pub(crate) fn nobody() -> Self {
-        Self { slot: 0, progress: Arc::default(), inner: Some(mpsc::channel(1).0) }
-    }
-}
-
-/// What calls told last of themselves and nobody took yet, by their places: of several that one call tells, only the
-/// last counts, so nobody has to wait and nothing piles up.
-#[derive(Default)]
-pub(crate) struct Latest {
-    told: Mutex<BTreeMap<usize, Progress>>,
-    news: Notify,
-}
-
-impl Latest {
-    fn tell(&self, slot: usize, progress: Progress) {
-        self.told().insert(slot, progress);
-        self.news.notify_one();
-    }
-
-    /// Takes what one call told, when there is something. Nothing is lost when the future is dropped.
-    pub(crate) async fn next(&self) -> (usize, Progress) {
-        loop {
-            if let Some(told) = self.told().pop_first() {
-                return told;
-            }
-            self.news.notified().await;
-        }
-    }
-
-    fn told(&self) -> MutexGuard<'_, BTreeMap<usize, Progress>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A call that a running call makes.
-pub(crate) struct Inner {
-    /// The place of the one that makes it.
-    pub by: usize,
-    pub prepared: Prepared,
-    pub done: oneshot::Sender<Result<Output, ToolError>>,
-}
-
-/// Work in progress of one call.
-pub(crate) struct Progress {
-    pub title: String,
-    pub metadata: Object,
 }
 
 /// How a call ended.
@@ -331,9 +271,9 @@ impl Host for CallHost {
 
     fn delegate<'a>(&'a self, grant: &'a Grant, task: Task) -> BoxFuture<'a, Result<TaskResult, ToolError>> {
         Box::pin(async move {
-            let Calls { rules, errand, .. } = &self.calls;
+            let Calls { rules, task_model, .. } = &self.calls;
             let tell = |title: &str, metadata| self.progress(title, metadata);
-            self.crew()?.delegate(grant, rules, task, errand.as_deref(), &self.cancel, &tell).await
+            self.crew()?.delegate(grant, rules, task, task_model.as_deref(), &self.cancel, &tell).await
         })
     }
 
@@ -343,22 +283,24 @@ impl Host for CallHost {
                 Ok(name) => Prepared { name: name.to_owned(), input },
                 Err(error) => Prepared { name: INVALID.to_owned(), input: json!({ "tool": name, "error": error }) },
             };
-            let (done, ended) = oneshot::channel();
-            let Report { slot, inner, .. } = &self.report;
-            let Some(inner) = inner else {
-                let why = "not run: a call that another one makes can make none itself; put all into one";
-                return Err(ToolError::BadInput(why.to_owned()));
-            };
-            match inner.send(Inner { by: *slot, prepared, done }).await {
-                Ok(()) => ended.await.unwrap_or(Err(ToolError::Cancelled)),
-                // Nobody keeps calls here, so it is only made.
-                Err(mpsc::error::SendError(Inner { prepared, .. })) => {
+            match &self.report.within {
+                Within::Kept(to) => {
+                    let (done, ended) = oneshot::channel();
+                    let inner = Inner { by: self.report.slot, prepared, done };
+                    // Whoever keeps them goes only when all is over.
+                    to.send(inner).await.map_err(|_| ToolError::Cancelled)?;
+                    ended.await.unwrap_or(Err(ToolError::Cancelled))
+                }
+                Within::Unkept => {
                     let AskedBy { message_id, call_id } = &self.asked_by;
                     let call = format!("{call_id}_{}", prepared.name);
-                    let cancel = self.cancel.clone();
-                    let report = Report { inner: None, ..self.report.clone() };
-                    let result = self.calls.call(message_id, &call, &prepared, cancel, report).await;
+                    let report = Report { within: Within::None, ..self.report.clone() };
+                    let result = self.calls.call(message_id, &call, &prepared, self.cancel.clone(), report).await;
                     not_run(&prepared, result)
+                }
+                Within::None => {
+                    let why = "not run: a call that another one makes can make none itself; put all into one";
+                    Err(ToolError::BadInput(why.to_owned()))
                 }
             }
         })

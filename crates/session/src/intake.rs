@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::Prompt;
-use crate::calls::{Calls, Prepared, Report};
+use crate::calls::{Calls, Prepared};
 use crate::cast::{Cast, Casting, find_subagent};
 use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, expand};
 use crate::error::SessionError;
 use crate::hands::{READ, SHELL, TASK};
 use crate::mention::{Lines, Mention, lines, mentions};
 use crate::prompt::{Author, bad, title};
+use crate::report::Report;
 use crate::setup::Setup;
 
 /// Most bytes of text that the files of one prompt may add to it.

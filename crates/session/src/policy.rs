@@ -198,6 +198,8 @@ mod tests {
             "sub/.opencode",
             "opencode.json",
             "sub/haft.jsonc",
+            ".GIT/hooks/pre-commit",
+            "OpenCode.json",
         ] {
             check("edit", name, Ask);
         }

@@ -9,7 +9,6 @@ use haft_tool::Task;
 
 use crate::assemble::Projection;
 use crate::cast::Casting;
-use crate::crew::{Errand, Plan};
 use crate::driver::memory;
 use crate::error::SessionError;
 use crate::instructions::Instructions;
@@ -19,6 +18,7 @@ use crate::prompt::Prompt;
 use crate::role::{Role, remind};
 use crate::session::new_record;
 use crate::setup::{NewSession, Setup};
+use crate::task::{Below, ModelName};
 
 /// See [`Session::preview`](crate::Session::preview).
 pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, SessionError> {
@@ -26,7 +26,7 @@ pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, Ses
     let record = new_record(&setup, NewSession::default()).await?;
     match first(&setup, &record, prompt, Kin::none()).await? {
         First::Request(request) => Ok(*request),
-        First::Task(plan) => match first(&plan.setup, &plan.record, plan.prompt, plan.kin).await? {
+        First::Task(below) => match first(&below.setup, &below.record, below.prompt, below.kin).await? {
             First::Request(request) => Ok(*request),
             // What a model writes calls no command.
             First::Task(_) => Err(SessionError::Refused("a task cannot be a task".to_owned())),
@@ -38,7 +38,7 @@ pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, Ses
 enum First {
     Request(Box<Request>),
     /// A session below, and what it is asked.
-    Task(Box<Plan>),
+    Task(Box<Below>),
 }
 
 async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) -> Result<First, SessionError> {
@@ -53,11 +53,11 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
     if let Some(crew) = &role.calls.crew
         && let [PartKind::Subtask { prompt, agent, model, variant, description, command }] = parts.as_slice()
     {
-        let model = model.as_ref().map(|model| (format!("{}/{}", model.provider_id, model.model_id), variant.clone()));
+        let model = ModelName::of(model.as_ref(), variant.as_ref());
         let (description, command) = (description.clone(), command.clone());
         let task = Task { description, prompt: prompt.clone(), agent: agent.clone(), resume: None, command };
-        let plan = crew.plan(&role.calls.rules, &task, Some(&Errand { model })).await?;
-        return Ok(First::Task(Box::new(plan)));
+        let below = crew.below(&role.calls.rules, &task, model.as_ref()).await?;
+        return Ok(First::Task(Box::new(below)));
     }
     let info = Message::User(User {
         id: id.clone(),

@@ -8,7 +8,6 @@ use haft_tool::{Belongings, Marks, Spec};
 use crate::agent;
 use crate::calls::Calls;
 use crate::cast::Cast;
-use crate::crew::Crew;
 use crate::delegates::told;
 use crate::hand_over::Wish;
 use crate::hands::TASK;
@@ -16,6 +15,7 @@ use crate::kin::Kin;
 use crate::policy;
 use crate::setup::Setup;
 use crate::system;
+use crate::task::Crew;
 use crate::todos::Todos;
 
 /// Who answers, with everything they work with.
@@ -87,7 +87,7 @@ pub(crate) fn calls(setup: &Arc<Setup>, cast: &Arc<Cast>, record: &Session, memo
             record: record.clone(),
             kin: memory.kin.clone(),
         })),
-        errand: None,
+        task_model: None,
         wish: memory.wish.clone(),
     }
 }

@@ -15,10 +15,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::calls::{Calls, Ended, Inner, Latest, Prepared, Progress, Report, not_run, part};
+use crate::calls::{Calls, Ended, Prepared, not_run, part};
 use crate::error::TurnError;
 use crate::fold::Planned;
 use crate::recover::closed_part;
+use crate::report::{Inner, Latest, Progress, Report, Within};
 use crate::turn::{STOPPED, Turn, TurnEnd};
 
 /// How long progress may be told and not stored.
@@ -71,11 +72,11 @@ impl Turn<'_> {
 
         let (inner, mut within) = mpsc::channel(MAX_INNER);
         let progress = Arc::new(Latest::default());
-        let report = |slot| Report { slot, progress: Arc::clone(&progress), inner: Some(inner.clone()) };
+        let report = |slot, within| Report { slot, progress: Arc::clone(&progress), within };
         let mut work: FuturesUnordered<BoxFuture<'_, Done>> = FuturesUnordered::new();
         for (slot, (planned, prepared)) in calls.iter().zip(prepared).enumerate() {
             let (calls, message) = (through.clone(), message.clone());
-            let (cancel, report) = (self.cancel.clone(), report(slot));
+            let (cancel, report) = (self.cancel.clone(), report(slot, Within::Kept(inner.clone())));
             let held = held.get(&slot).cloned();
             work.push(Box::pin(async move {
                 let ended = match held {
@@ -115,7 +116,7 @@ impl Turn<'_> {
                     let begun = self.begin_inner(through, &message, slot, &inner, &running);
                     running.insert(slot, begun.clone());
                     let PartKind::Tool { call_id, .. } = &begun.kind else { continue };
-                    work.push(self.inner(through, &message, call_id.clone(), inner, Report { inner: None, ..report(slot) }));
+                    work.push(self.inner(through, &message, call_id.clone(), inner, report(slot, Within::None)));
                     let event = self.changed(begun);
                     self.record_all(vec![event]).await?;
                 }

@@ -7,11 +7,11 @@ use serde_json::json;
 
 use crate::calls::Calls;
 use crate::cast::Cast;
-use crate::crew::Errand;
 use crate::error::TurnError;
 use crate::fold::Planned;
 use crate::hands::TASK;
 use crate::intake::Taken;
+use crate::task::ModelName;
 use crate::turn::{Turn, TurnEnd};
 
 /// What the agent that was asked is told when the task of a command has ended.
@@ -60,11 +60,10 @@ impl Turn<'_> {
                 arguments: arguments.to_string(),
                 metadata: None,
             };
-            let model = model.map(|model| (format!("{}/{}", model.provider_id, model.model_id), variant));
             // The person asked for exactly this, so it is there and may be done, whatever a model is offered.
             let through = Calls {
                 registry: self.setup.registry.clone(),
-                errand: Some(Arc::new(Errand { model })),
+                task_model: ModelName::of(model.as_ref(), variant.as_ref()).map(Arc::new),
                 ..self.role.calls.naming(&[&agent])
             };
             if let Some(end) = self.run_calls(&through, answer, vec![call]).await? {

@@ -8,9 +8,10 @@ use haft_tool::{Belongings, Marks, Output, Registry, ToolError};
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
-use crate::calls::{Calls, Report};
+use crate::calls::Calls;
 use crate::hand_over::Wish;
 use crate::kin::Kin;
+use crate::report::Report;
 use crate::side_by_side::patience;
 use crate::todos::Todos;
 
@@ -52,7 +53,7 @@ impl Workbench {
             outputs,
             session,
             crew: None,
-            errand: None,
+            task_model: None,
             wish: Wish::default(),
         };
         Self { calls, count: 0 }

@@ -7,7 +7,7 @@ use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt;
 
 use crate::truncate::{self, Cut, Limits};
-use crate::{Call, Delegate, Output};
+use crate::{Call, Delegate, Output, ToolError};
 
 /// Most bytes of one output that are kept.
 pub const MAX_KEPT: u64 = 256 * 1024 * 1024;
@@ -34,6 +34,19 @@ pub(crate) async fn cut_to_size(output: Output, limits: Limits, call: &Call) -> 
     match path {
         Some(path) => output.meta("outputPath", path),
         None => output,
+    }
+}
+
+/// Cuts what a failing tool says, which may repeat what others wrote, to the size of an output. Nothing of it is kept.
+pub(crate) fn cut_error(error: ToolError, limits: Limits) -> ToolError {
+    let cut = |text: String| match truncate::head(&text, limits) {
+        Some(cut) => format!("{}\n\n{}", cut.kept, cut.marker()),
+        None => text,
+    };
+    match error {
+        ToolError::BadInput(text) => ToolError::BadInput(cut(text)),
+        ToolError::Failed(text) => ToolError::Failed(cut(text)),
+        ToolError::Denied(_) | ToolError::Cancelled => error,
     }
 }
 
@@ -173,6 +186,16 @@ mod tests {
         check("with offset 2001, or grep it for what you need.").await;
         host.delegates(&["general", "explore"]);
         check("or grep it for what you need. To look through much of it, give its path to explore with `task`.").await;
+    }
+
+    #[test]
+    fn an_error_is_no_longer_than_an_output() {
+        let row = |error: ToolError, want: &str| assert_eq!(cut_error(error, Limits::default()).to_string(), want);
+        row(ToolError::Failed("no".to_owned()), "no");
+        row(ToolError::Cancelled, &ToolError::Cancelled.to_string());
+        let long = format!("{}\n\n...1000 lines truncated...", ["x"; 2000].join("\n"));
+        row(ToolError::Failed(["x"; 3000].join("\n")), &long);
+        row(ToolError::BadInput(["x"; 3000].join("\n")), &long);
     }
 
     #[tokio::test]

@@ -161,7 +161,7 @@ impl Registry {
         let result = tool.run(input, call).instrument(span.clone()).await;
         let result = match result {
             Ok(output) => Ok(keep::cut_to_size(output, self.limits, call).await),
-            Err(error) => Err(error),
+            Err(error) => Err(keep::cut_error(error, self.limits)),
         };
         let failed = result.as_ref().err().map(ToolError::kind);
         span.in_scope(|| tracing::info!(ms = started.elapsed().as_millis() as u64, failed, "tool ended"));

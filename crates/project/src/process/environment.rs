@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 
 /// Variables whose names are one of these, or end with one after an underscore, are not passed on.
-const SECRET_WORDS: [&str; 3] = ["KEY", "TOKEN", "SECRET"];
+const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASS", "PAT"];
 /// Nor are those whose names end with one of these, as in `PGPASSWORD`.
-const SECRET_ENDINGS: [&str; 4] = ["PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
+const SECRET_ENDINGS: [&str; 5] = ["PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS", "APIKEY"];
 /// What tells a program that an agent runs it.
 const MARKS: [(&str, &str); 3] = [("HAFT", "1"), ("AGENT", "1"), ("OPENCODE", "1")];
 

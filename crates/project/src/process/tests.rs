@@ -141,6 +141,9 @@ fn secrets_are_not_passed_on() {
         "DB_PASSWD",
         "GPG_PASSPHRASE",
         "GOOGLE_APPLICATION_CREDENTIALS",
+        "DB_PASS",
+        "GITHUB_PAT",
+        "OPENAI_APIKEY",
         "Listed",
     ];
     let plain = [
@@ -148,6 +151,8 @@ fn secrets_are_not_passed_on() {
         "TOKENS",
         "NOTOKEN",
         "MONKEY",
+        "COMPASS",
+        "CDPATH",
         "KEYS",
         "KEY_FILE",
         "SECRET_NAME",

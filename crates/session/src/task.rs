@@ -24,7 +24,7 @@ use crate::turn::TurnEnd;
 /// Longest line about what a task does right now, in characters.
 const MAX_ACTIVITY: usize = 120;
 
-/// What a session needs to hand tasks on, and to be handed over.
+/// Those who can work for a session: what it needs to hand tasks on.
 pub(crate) struct Crew {
     pub setup: Arc<Setup>,
     /// Who hands them on.
@@ -34,11 +34,21 @@ pub(crate) struct Crew {
     pub kin: Kin,
 }
 
-/// What a command says about the task that it is.
+/// A model as a command names it for the task that it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Errand {
-    /// The model that it names, and which named set of its options.
-    pub model: Option<(String, Option<String>)>,
+pub(crate) struct ModelName {
+    /// `vendor/model`.
+    pub name: String,
+    /// Which named set of its options.
+    pub variant: Option<String>,
+}
+
+impl ModelName {
+    /// The model that a stored task names.
+    pub(crate) fn of(model: Option<&ModelRef>, variant: Option<&String>) -> Option<Self> {
+        let ModelRef { provider_id, model_id } = model?;
+        Some(Self { name: format!("{provider_id}/{model_id}"), variant: variant.cloned() })
+    }
 }
 
 /// What is told of a task while it runs: a title and what clients find it by.
@@ -67,7 +77,7 @@ impl Crew {
         grant: &Grant,
         rules: &Rules,
         task: Task,
-        errand: Option<&Errand>,
+        model: Option<&ModelName>,
         cancel: &CancellationToken,
         tell: &Tell<'_>,
     ) -> Result<TaskResult, ToolError> {
@@ -81,7 +91,7 @@ impl Crew {
             () = cancel.cancelled() => return Err(ToolError::Cancelled),
             turn = self.kin.turns.acquire() => turn,
         };
-        let begun = self.begin(rules, &task, errand).await.map_err(|error| cannot(&error))?;
+        let begun = self.begin(rules, &task, model).await.map_err(|error| cannot(&error))?;
         let Begun { session, work, prompt, model } = begun;
         let metadata = self.metadata(session.id(), &model);
         tell(&task.description, metadata.clone());
@@ -113,13 +123,18 @@ impl Crew {
     }
 
     /// What a session for `task` is made of.
-    pub(crate) async fn plan(&self, rules: &Rules, task: &Task, errand: Option<&Errand>) -> Result<Plan, SessionError> {
+    pub(crate) async fn below(
+        &self,
+        rules: &Rules,
+        task: &Task,
+        model: Option<&ModelName>,
+    ) -> Result<Below, SessionError> {
         let mut setup = Setup { model: self.cast.model.clone(), ..(*self.setup).clone() };
         // What is closed to the one who asks stays closed to whoever works for them.
         setup.rules.extend(policy::closed(rules));
         let mut prompt = Prompt::by_model(&task.prompt).agent(&task.agent);
-        if let Some((model, variant)) = errand.and_then(|errand| errand.model.clone()) {
-            prompt = prompt.model(model, variant);
+        if let Some(ModelName { name, variant }) = model.cloned() {
+            prompt = prompt.model(name, variant);
         }
         let kin = self.kin.below(self.cast.variant.clone());
         let setup = Arc::new(setup);
@@ -132,12 +147,12 @@ impl Crew {
         let above = self.record.permission.as_deref().unwrap_or_default();
         let below = policy::below(above, &cast.agent.rules, &self.setup.options.tasks.closed);
         record.permission = (!below.is_empty()).then_some(below);
-        Ok(Plan { setup, record, prompt, kin, model: cast.model.reference.clone() })
+        Ok(Below { setup, record, prompt, kin, model: cast.model.reference.clone() })
     }
 
     /// Opens the session of `task`, or makes it.
-    async fn begin(&self, rules: &Rules, task: &Task, errand: Option<&Errand>) -> Result<Begun, SessionError> {
-        let Plan { setup, record, prompt, kin, model } = self.plan(rules, task, errand).await?;
+    async fn begin(&self, rules: &Rules, task: &Task, model: Option<&ModelName>) -> Result<Begun, SessionError> {
+        let Below { setup, record, prompt, kin, model } = self.below(rules, task, model).await?;
         let (setup, children) = ((*setup).clone(), &self.kin.children);
         let (session, work) = match self.earlier(task.resume.as_deref()).await? {
             Some(id) => Session::open_below(setup, &id, kin, children).await?,
@@ -238,7 +253,7 @@ impl Crew {
 }
 
 /// What a session for a task is made of.
-pub(crate) struct Plan {
+pub(crate) struct Below {
     pub setup: Arc<Setup>,
     /// As it is where no earlier one is gone on with.
     pub record: Box<Record>,
