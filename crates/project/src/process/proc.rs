@@ -74,15 +74,22 @@ fn contains_mark(environment: &[u8], mark: &str) -> bool {
         .any(|value| value.split(|&byte| byte == b' ').any(|one| one == mark.as_bytes()))
 }
 
+/// Whether the number of `leader`, which was started at `begun`, has been given to another process meanwhile. As long as
+/// anything is left of its group that does not happen; afterwards the group of that number is somebody else's.
+pub(crate) fn is_given_away(leader: i32, begun: u64) -> bool {
+    begun != 0 && Process::find(leader).is_some_and(|now| now.started != begun)
+}
+
 /// What runs of the group `leader`, of what carries `mark` and was not started before `begun`, and of all that these
 /// have started.
 pub(crate) fn members(leader: i32, mark: &str, begun: u64) -> Vec<Process> {
     let all = all();
     let own = std::process::id() as i32;
+    let group = (!is_given_away(leader, begun)).then_some(leader);
     let mut found: HashSet<i32> = all
         .iter()
         // What has ended has no environment, and its children have another parent.
-        .filter(|one| one.group == leader || (one.started >= begun && !one.ended && one.has(mark)))
+        .filter(|one| Some(one.group) == group || (one.started >= begun && !one.ended && one.has(mark)))
         .map(|one| one.pid)
         .collect();
     loop {
