@@ -246,7 +246,8 @@ async fn planned(
     // The work is never aborted, so this is a panic in it, which goes on here.
     let (outcomes, scope, old) = planned.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
     let again = "Nothing was changed: correct the patch and send all of it again";
-    let outcomes = outcomes.map_err(|why| ToolError::Failed(format!("{why}. {again}")))?;
+    let outcomes =
+        outcomes.map_err(|why| ToolError::Failed(format!("{}. {again}", why.to_string().trim_end_matches('.'))))?;
     Ok((outcomes, scope, old))
 }
 

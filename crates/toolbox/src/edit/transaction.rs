@@ -9,6 +9,7 @@ use super::engine::{Applied, Refusal, Replacement, apply};
 use super::explain::explain;
 use super::how::How;
 use crate::diff::Diff;
+use crate::glob::missing;
 use crate::reach::reach_file;
 use crate::seen::{saw, unchanged};
 use crate::text::{Text, count_lines, lf};
@@ -113,13 +114,18 @@ async fn replacement(
 ) -> Result<Change, ToolError> {
     // What is refused is explained with lines of the file, so this is a look at it like any other.
     let access = Access::new("read", target.title()).with(Effect::Read(target.path().to_owned()));
-    let grant = call.ask(access).await?;
-    let read = files.read_stamped(&grant, target, MAX_FILE).await;
-    let (bytes, stamp) = read.map_err(|error| cannot_read(target, error))?;
+    let grant = call.ask(missing::with_reading(access, files, target)).await?;
+    let (bytes, stamp) = match files.read_stamped(&grant, target, MAX_FILE).await {
+        Err(FilesError::Missing { .. }) => {
+            let otherwise = "Look for the right path, or make the file with an empty oldString";
+            return Err(ToolError::Failed(missing::told_or(files, &grant, target, otherwise).await));
+        }
+        read => read.map_err(|error| cannot_read(target, error))?,
+    };
     unchanged(call, target, stamp)?;
     let path = target.path().display().to_string();
     let Some(mut file) = Text::read(&bytes) else {
-        let advice = "is not UTF-8 text, and editing would damage it; change it with a program in bash";
+        let advice = "is no text that could be written back as it is, so editing would damage it; change it with a program in bash";
         return Err(ToolError::Failed(format!("{path} {advice}")));
     };
     let count = edits.len();
@@ -161,9 +167,6 @@ fn said(path: &str, change: &Change) -> String {
 fn cannot_read(target: &Target, error: FilesError) -> ToolError {
     let path = target.path().display();
     ToolError::Failed(match error {
-        FilesError::Missing { .. } => {
-            format!("{path} does not exist; look for the right path, or make it with an empty oldString")
-        }
         FilesError::TooBig { size, max, .. } => {
             format!("{path} has {size} bytes; edit takes files of up to {max}. Change it with a program in bash")
         }
