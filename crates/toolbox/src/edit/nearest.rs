@@ -11,6 +11,15 @@ const MAX_LOOKED: usize = 512 * 1024;
 const MAX_TRIED: usize = 4;
 /// Most places that are named.
 const MAX_PLACES: usize = 3;
+<<<<<<< HEAD
+=======
+/// Most characters of a line that are quoted.
+const MAX_QUOTED: usize = 80;
+/// Most lines that are shown to be others.
+const MAX_MISFITS: usize = 3;
+/// Most words of a line that are looked for elsewhere.
+const MAX_WORDS: usize = 50;
+>>>>>>> step3-U
 
 const READ_AGAIN: &str = "Read the file again and copy the text exactly.";
 
@@ -143,14 +152,19 @@ fn describe(file: &[&str], wanted: &[&str], places: &[usize], before: usize) -> 
             let span = span(start).replacen('l', "L", 1);
             format!("{span} {verb} from it only in {what}{also}. {READ_AGAIN}")
         }
-        Difference::Line(index) => {
-            let there = file.get(start + index).map_or("the end of the file".to_owned(), |line| quote(line));
-            format!(
-                "The nearest is on {}{also}, but line {} is {there}, and oldString has {} there. {READ_AGAIN}",
-                span(start),
-                before + start + index + 1,
-                quote(wanted[index]),
-            )
+        Difference::Lines(misfits) => {
+            let told = misfits.iter().take(MAX_MISFITS).map(|&index| {
+                let there = file.get(start + index).map_or("the end of the file".to_owned(), |line| quote(line));
+                let line = before + start + index + 1;
+                format!("line {line} is {there}, and oldString has {} there", quote(wanted[index]))
+            });
+            let mut told = told.collect::<Vec<_>>().join("; ");
+            match misfits.len().saturating_sub(MAX_MISFITS) {
+                0 => {}
+                1 => told.push_str("; one more line differs"),
+                more => told.push_str(&format!("; {more} more lines differ")),
+            }
+            format!("The nearest is on {}{also}, but {told}. {READ_AGAIN}", span(start))
         }
     }
 }
@@ -158,8 +172,8 @@ fn describe(file: &[&str], wanted: &[&str], places: &[usize], before: usize) -> 
 enum Difference {
     /// All lines are the same but for this.
     Only(&'static str),
-    /// This line of the wanted text is another one.
-    Line(usize),
+    /// These lines of the wanted text are others.
+    Lines(Vec<usize>),
 }
 
 type Simplify = fn(&str) -> String;
@@ -176,19 +190,17 @@ const WAYS: [(&str, Simplify); 7] = [
 ];
 
 fn difference(file: &[&str], wanted: &[&str], start: usize) -> Difference {
-    let first_misfit = |simplify: Simplify| {
-        (0..wanted.len()).find(|&index| {
-            let line = file.get(start + index).map(|line| simplify(line));
-            let fits = |line: String| Part::of(index, wanted.len()).fits(&line, &simplify(wanted[index]));
-            !line.is_some_and(fits)
-        })
+    let is_misfit = |index: usize, simplify: Simplify| {
+        let line = file.get(start + index).map(|line| simplify(line));
+        let fits = |line: String| Part::of(index, wanted.len()).fits(&line, &simplify(wanted[index]));
+        !line.is_some_and(fits)
     };
     for (what, simplify) in WAYS {
-        if first_misfit(simplify).is_none() {
+        if !(0..wanted.len()).any(|index| is_misfit(index, simplify)) {
             return Difference::Only(what);
         }
     }
-    Difference::Line(first_misfit(squash).unwrap_or(0))
+    Difference::Lines((0..wanted.len()).filter(|&index| is_misfit(index, squash)).collect())
 }
 
 #[cfg(test)]
@@ -227,7 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_that_differs_is_shown() {
+    fn the_lines_that_differ_are_shown() {
+        let near = |old: &str| advice("a\nb\nc\nd\ne\nf\ng\nh\ni\n", old);
+        expect!["The nearest is on lines 1-5, but line 2 is `b`, and oldString has `B2` there; line 4 is `d`, and oldString has `D2` there."].assert_eq(&near("a\nB2\nc\nD2\ne"));
+        expect!["The nearest is on lines 1-9, but line 2 is `b`, and oldString has `B2` there; line 4 is `d`, and oldString has `D2` there; line 6 is `f`, and oldString has `F2` there; one more line differs."].assert_eq(&near("a\nB2\nc\nD2\ne\nF2\ng\nH2\ni"));
         check(
             "    let a = 1;\n    let b = 3;\n    if a < b {",
             expect![

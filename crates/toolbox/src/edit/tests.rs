@@ -96,9 +96,18 @@ async fn what_cannot_work_is_refused_with_the_next_step() {
     std::fs::write(scene.path("latin1"), b"caf\xe9\0").unwrap();
     scene.fails("edit", args("a", "same", "same"), "nothing to change").await;
     scene.fails("edit", args("", "a", "b"), "filePath is empty").await;
-    scene.fails("edit", args("none", "a", "b"), "does not exist; look for the right path").await;
+    scene.fails("edit", args("none", "a", "b"), "does not exist. Look for the right path").await;
+    scene.put("src/note.md", "a");
+    let meant = format!("Did you mean one of these?\n{}", scene.path("src/note.md"));
+    for near in ["src/note", "note.md"] {
+        scene.fails("edit", args(near, "a", "b"), &meant).await;
+    }
     scene.fails("edit", args("src", "a", "b"), "is a folder, not a file").await;
+<<<<<<< HEAD
     scene.fails("edit", args("latin1", "caf", "b"), "is no text, or in no encoding that").await;
+=======
+    scene.fails("edit", args("latin1", "caf", "b"), "is no text that could be written back").await;
+>>>>>>> step3-U
     scene.fails("edit", args("a", "IF x {", "b"), "Line 1 differs from it only in upper and lower case").await;
     std::fs::File::create(scene.path("huge")).unwrap().set_len(MAX_FILE + 1).unwrap();
     scene.fails("edit", args("huge", "a", "b"), "edit takes files of up to 16777216").await;

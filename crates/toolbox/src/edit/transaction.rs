@@ -10,6 +10,7 @@ use super::explain::explain;
 use super::how::How;
 use crate::beside::beside;
 use crate::diff::Diff;
+use crate::glob::missing;
 use crate::reach::reach_file;
 use crate::seen::{saw, unchanged};
 use crate::text::{NO_TEXT, Text, count_lines, lf};
@@ -108,15 +109,26 @@ async fn replacement(
 ) -> Result<Change, ToolError> {
     // What is refused is explained with lines of the file, so this is a look at it like any other.
     let access = Access::new("read", target.title()).with(Effect::Read(target.path().to_owned()));
-    let grant = call.ask(access).await?;
-    let read = files.read_stamped(&grant, target, MAX_FILE).await;
-    let (bytes, stamp) = read.map_err(|error| cannot_read(target, error))?;
+    let grant = call.ask(missing::with_reading(access, files, target)).await?;
+    let (bytes, stamp) = match files.read_stamped(&grant, target, MAX_FILE).await {
+        Err(FilesError::Missing { .. }) => {
+            let otherwise = "Look for the right path, or make the file with an empty oldString";
+            return Err(ToolError::Failed(missing::told_or(files, &grant, target, otherwise).await));
+        }
+        read => read.map_err(|error| cannot_read(target, error))?,
+    };
     unchanged(call, target, stamp)?;
     let path = target.path().display().to_string();
+<<<<<<< HEAD
     let (bytes, file) = Text::read_beside(bytes).await;
     let Some(file) = file else {
         let advice = "and editing would damage it; change it with a program in bash";
         return Err(ToolError::Failed(format!("{path} is {NO_TEXT}, {advice}")));
+=======
+    let Some(mut file) = Text::read(&bytes) else {
+        let advice = "is no text that could be written back as it is, so editing would damage it; change it with a program in bash";
+        return Err(ToolError::Failed(format!("{path} {advice}")));
+>>>>>>> step3-U
     };
     Work { path, old: Some(bytes), file, edits }.change().await
 }
@@ -169,9 +181,6 @@ fn said(path: &str, change: &Change) -> String {
 fn cannot_read(target: &Target, error: FilesError) -> ToolError {
     let path = target.path().display();
     ToolError::Failed(match error {
-        FilesError::Missing { .. } => {
-            format!("{path} does not exist; look for the right path, or make it with an empty oldString")
-        }
         FilesError::TooBig { size, max, .. } => {
             format!("{path} has {size} bytes; edit takes files of up to {max}. Change it with a program in bash")
         }

@@ -28,6 +28,11 @@ pub(crate) fn with_reading(access: Access, files: &Files, target: &Target) -> Ac
 /// That nothing is at `target`, and what may have been meant: names like it beside it, or the same name elsewhere in
 /// the project.
 pub(crate) async fn told(files: &Files, grant: &Grant, target: &Target) -> String {
+    told_or(files, grant, target, "Leave path out to look through the whole project").await
+}
+
+/// As [`told`], with advice for when nothing can have been meant.
+pub(crate) async fn told_or(files: &Files, grant: &Grant, target: &Target, otherwise: &str) -> String {
     let mut proposed = beside(files, grant, target).await.unwrap_or_default();
     if proposed.is_empty() {
         proposed = elsewhere(files, grant, target).await.unwrap_or_default();
@@ -35,7 +40,7 @@ pub(crate) async fn told(files: &Files, grant: &Grant, target: &Target) -> Strin
     let path = target.path().display().to_string();
     let path = on_one_line(&path);
     if proposed.is_empty() {
-        return format!("{path} does not exist. Leave path out to look through the whole project");
+        return format!("{path} does not exist. {otherwise}");
     }
     let lines: Vec<_> = proposed.iter().map(|path| on_one_line(path)).collect();
     format!("{path} does not exist. Did you mean one of these?\n{}", lines.join("\n"))

@@ -73,7 +73,7 @@ fn status(over: Option<&Over>) -> (&'static str, Value) {
 
 /// What a person would say.
 fn how(over: Option<&Over>, runs: Duration) -> String {
-    let Some(Over { end, why, after, .. }) = over else { return format!("runs since {}", time(runs)) };
+    let Some(Over { end, why, after, .. }) = over else { return format!("has run for {}", time(runs)) };
     let after = time(*after);
     match (why, end.code, end.signal) {
         (Some(Why::Killed), _, _) => format!("was ended after {after}"),
@@ -112,7 +112,7 @@ mod tests {
         row(None, Some(15), Some(Why::Killed), "was ended after 3.1 s", "killed");
         let timeout = Why::Timeout(Duration::from_millis(500));
         row(None, Some(15), Some(timeout), "was ended because it ran longer than 500 ms", "killed");
-        assert_eq!(how(None, Duration::from_secs(12)), "runs since 12 s");
+        assert_eq!(how(None, Duration::from_secs(12)), "has run for 12 s");
     }
 
     #[test]

@@ -34,7 +34,7 @@ async fn a_job_goes_on_behind_the_call() {
     let input = json!({"command": command, "background": true, "description": "Wait"});
     let output = scene.run("bash", input).await.unwrap();
     assert_eq!(output.title, "Wait");
-    assert!(output.text.starts_with("job_1 runs since "), "{}", output.text);
+    assert!(output.text.starts_with("job_1 has run for "), "{}", output.text);
     assert!(output.text.ends_with(" See job_output, end it with job_kill.\n\nbegun\n"), "{}", output.text);
     let want = json!({"output": "begun\n", "exit": null, "truncated": false, "jobId": "job_1", "status": "running"});
     assert_eq!(Value::from(output.metadata), want);
@@ -91,7 +91,7 @@ async fn without_an_id_all_are_listed() {
     begin(&scene, "true").await;
     let listed = look(&scene, json!({"id": ""})).await;
     let lines: Vec<&str> = listed.text.lines().collect();
-    assert!(lines[0].starts_with("job_1 runs since ") && lines[0].ends_with(": sleep 1000"), "{lines:?}");
+    assert!(lines[0].starts_with("job_1 has run for ") && lines[0].ends_with(": sleep 1000"), "{lines:?}");
     assert!(lines[1].starts_with("job_2 ended after ") && lines[1].ends_with(" with exit code 0: true"), "{lines:?}");
     let want = json!([
         {"jobId": "job_1", "status": "running", "exit": null, "command": "sleep 1000"},

@@ -154,6 +154,7 @@ async fn a_refusal_says_that_nothing_changed_and_what_to_do() {
     let body = "*** Update File: a\n@@\n-a\n+A";
     fails(&scene, body, "a, hunk 1 fits in several places, on lines 1, 3. Take in lines around").await;
     fails(&scene, body, "Nothing was changed: correct the patch and send all of it again").await;
+    fails(&scene, "*** Update File: a\n@@\n-c\n+C", "copy the lines exactly. Nothing was changed: correct").await;
     assert!(scene.asked("edit").is_empty());
     let error = scene.run("apply_patch", json!({"patchText": " \n"})).await.unwrap_err();
     assert_eq!(error.kind(), "bad_input");

@@ -36,8 +36,9 @@ fn by_zeros(sample: &[u8]) -> Option<&'static Encoding> {
     if zeros == 0 || even.min(odd) * 20 > zeros {
         return None;
     }
-    // A few zeros between plain text are separators.
-    let separators = zeros * 5 < sample.len() && std::str::from_utf8(sample).is_ok_and(|text| !text.contains(is_odd));
+    // A few zeros between plain text are separators. UTF-16 that is good UTF-8 by chance has many controls.
+    let plain = |text: &str| text.chars().filter(|&c| is_odd(c)).count() * 16 < text.len();
+    let separators = zeros * 5 < sample.len() && std::str::from_utf8(sample).is_ok_and(plain);
     let sensible = |c: Option<char>| c.is_some_and(|c| c != '\0' && !is_odd(c));
     (!separators && units(encoding, sample, sensible)).then_some(encoding)
 }
@@ -173,6 +174,7 @@ mod tests {
         row(b"name\0\0\0", None);
         row(b"a\0b", None);
         row(b"a file name\0", None);
+        row(b"a\x1b[31mred\x1b[0m\x07b\r\nc\0d", None);
         // Small numbers, two bytes each.
         row(&[1, 0, 2, 0, 3, 0, 4, 0], None);
         row(&[0xd8, 0, 0x41, 0], Some(UTF_16LE));

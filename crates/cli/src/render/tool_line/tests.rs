@@ -90,29 +90,49 @@ fn the_files_of_a_patch_are_told_apart() {
 fn jobs_say_how_they_are() {
     let begun = json!({"output": "up\n", "exit": null, "jobId": "job_1", "status": "running"});
     let command = || json!({"command": "serve"});
-    check("bash", &completed(command(), "serve", "", begun.clone()), expect![[r#"
+    check(
+        "bash",
+        &completed(command(), "serve", "", begun.clone()),
+        expect![[r#"
         $ serve
           up
-          goes on as job_1"#]]);
+          goes on as job_1"#]],
+    );
     let left = json!({"output": "up\n", "exit": 0, "jobId": "job_1"});
-    check("bash", &completed(command(), "serve", "", left), expect![[r#"
+    check(
+        "bash",
+        &completed(command(), "serve", "", left),
+        expect![[r#"
         $ serve
           up
-          goes on as job_1"#]]);
+          goes on as job_1"#]],
+    );
     let stopped = json!({"output": "up\n", "exit": null});
-    check("bash", &completed(command(), "serve", "", stopped), expect![[r#"
+    check(
+        "bash",
+        &completed(command(), "serve", "", stopped),
+        expect![[r#"
         $ serve
           up
-          stopped before its end"#]]);
-    check("job_output", &completed(json!({"id": "job_1"}), "job_1", "", begun), expect![[r#"
+          stopped before its end"#]],
+    );
+    check(
+        "job_output",
+        &completed(json!({"id": "job_1"}), "job_1", "", begun),
+        expect![[r#"
         $ job_1: running
-          up"#]]);
+          up"#]],
+    );
     let over = json!({"output": "", "exit": 2, "jobId": "job_1", "status": "exited"});
     check("job_output", &completed(json!({"id": "job_1"}), "job_1", "", over), expect!["$ job_1: exited, exit code 2"]);
     let all = json!({"jobs": [{"jobId": "job_1", "status": "killed", "exit": null, "command": "serve"}]});
-    check("job_output", &completed(json!({}), "1 job", "", all), expect![[r#"
+    check(
+        "job_output",
+        &completed(json!({}), "1 job", "", all),
+        expect![[r#"
         $ 1 job
-          job_1 killed: serve"#]]);
+          job_1 killed: serve"#]],
+    );
     assert_eq!(doing("job_output", "", &json!({"id": "job_1", "wait": 5})), "$ job_1");
 }
 
