@@ -250,13 +250,7 @@ async fn planned(files: Files, patch: Patch, scope: Scope, old: Vec<Option<Vec<u
     };
     let planned: Result<Planned, String> = beside(work).await;
     let again = "Nothing was changed: correct the patch and send all of it again";
-<<<<<<< HEAD
-    planned.map_err(|why| ToolError::Failed(format!("{why}. {again}")))
-=======
-    let outcomes =
-        outcomes.map_err(|why| ToolError::Failed(format!("{}. {again}", why.to_string().trim_end_matches('.'))))?;
-    Ok((outcomes, scope, old))
->>>>>>> step3-U
+    planned.map_err(|why| ToolError::Failed(format!("{}. {again}", why.to_string().trim_end_matches('.'))))
 }
 
 /// What is to be done to the disk.

@@ -11,15 +11,8 @@ const MAX_LOOKED: usize = 512 * 1024;
 const MAX_TRIED: usize = 4;
 /// Most places that are named.
 const MAX_PLACES: usize = 3;
-<<<<<<< HEAD
-=======
-/// Most characters of a line that are quoted.
-const MAX_QUOTED: usize = 80;
 /// Most lines that are shown to be others.
 const MAX_MISFITS: usize = 3;
-/// Most words of a line that are looked for elsewhere.
-const MAX_WORDS: usize = 50;
->>>>>>> step3-U
 
 const READ_AGAIN: &str = "Read the file again and copy the text exactly.";
 

@@ -119,16 +119,10 @@ async fn replacement(
     };
     unchanged(call, target, stamp)?;
     let path = target.path().display().to_string();
-<<<<<<< HEAD
     let (bytes, file) = Text::read_beside(bytes).await;
     let Some(file) = file else {
         let advice = "and editing would damage it; change it with a program in bash";
         return Err(ToolError::Failed(format!("{path} is {NO_TEXT}, {advice}")));
-=======
-    let Some(mut file) = Text::read(&bytes) else {
-        let advice = "is no text that could be written back as it is, so editing would damage it; change it with a program in bash";
-        return Err(ToolError::Failed(format!("{path} {advice}")));
->>>>>>> step3-U
     };
     Work { path, old: Some(bytes), file, edits }.change().await
 }
