@@ -15,6 +15,8 @@ pub enum Inside {
     Cloud,
     /// Nothing that is reached as one machine, or nothing that is known.
     Special,
+    /// Somebody's own by its name, of which this machine knows no address.
+    Named,
 }
 
 impl Inside {
@@ -26,6 +28,7 @@ impl Inside {
             Inside::LinkLocal => "a link-local address",
             Inside::Cloud => "an address of the cloud's own services",
             Inside::Special => "an address for special purposes",
+            Inside::Named => "a name of a private network",
         }
     }
 }
@@ -37,6 +40,16 @@ pub fn inside(address: IpAddr) -> Option<Inside> {
         IpAddr::V4(address) => inside_v4(address),
         IpAddr::V6(address) => inside_v6(address),
     }
+}
+
+/// What names end in that are no names of the public internet.
+const OWN_ENDINGS: [&str; 9] =
+    [".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".corp", ".private", ".home.arpa"];
+
+/// Whether `host`, in small letters, is by its looks a name of somebody's own network.
+pub(crate) fn is_own_name(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    !host.contains('.') || OWN_ENDINGS.iter().any(|ending| host.ends_with(ending))
 }
 
 fn inside_v4(address: Ipv4Addr) -> Option<Inside> {
@@ -82,6 +95,17 @@ fn inside_v6(address: Ipv6Addr) -> Option<Inside> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_somebodys_own_are_known_by_their_looks() {
+        for host in ["wiki", "wiki.", "metadata.google.internal", "nas.local", "nas.local.", "a.b.home.arpa", "x.corp"]
+        {
+            assert!(is_own_name(host), "{host}");
+        }
+        for host in ["docs.rs", "local.example", "internal.example.", "notlocal.org", "xn--internal-x.dev"] {
+            assert!(!is_own_name(host), "{host}");
+        }
+    }
 
     #[test]
     fn only_the_public_internet_is_outside() {

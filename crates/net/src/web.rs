@@ -18,7 +18,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
 use rustls::ClientConfig;
 
-use crate::address::{Inside, inside};
+use crate::address::{Inside, inside, is_own_name};
 use crate::{USER_AGENT, proxy, tls};
 
 /// Most addresses of one name that are looked at and tried.
@@ -69,7 +69,7 @@ impl Default for Web {
 pub struct Place {
     url: Url,
     route: Route,
-    inside: Option<(IpAddr, Inside)>,
+    inside: Option<(Option<IpAddr>, Inside)>,
 }
 
 #[derive(Debug, Clone)]
@@ -82,8 +82,9 @@ enum Route {
 
 impl Place {
     /// The first of its addresses that is not the public internet, and why; `None` where all are. Behind a proxy this
-    /// is what this machine finds; what the proxy finds is the proxy's affair.
-    pub fn inside(&self) -> Option<(IpAddr, Inside)> {
+    /// is what this machine finds; what the proxy finds is the proxy's affair. Where this machine finds nothing, the
+    /// name decides, and there is no address to tell.
+    pub fn inside(&self) -> Option<(Option<IpAddr>, Inside)> {
         self.inside
     }
 }
@@ -181,7 +182,9 @@ impl Web {
             return Err(WebError::NotFound { host, reason: "it has no address".to_owned() });
         }
         let addresses: Vec<IpAddr> = addresses.into_iter().take(MAX_ADDRESSES).collect();
-        let inside = addresses.iter().find_map(|&address| inside(address).map(|why| (address, why)));
+        let by_name = || (addresses.is_empty() && is_own_name(&host)).then_some((None, Inside::Named));
+        let inside = addresses.iter().find_map(|&address| inside(address).map(|why| (Some(address), why)));
+        let inside = inside.or_else(by_name);
         let route = if proxied { Route::Proxy } else { Route::Direct(addresses) };
         Ok(Place { url: url.clone(), route, inside })
     }
@@ -343,4 +346,39 @@ fn is_tls(error: &(dyn Error + 'static)) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Knows the address of one host.
+    struct One(&'static str, IpAddr);
+
+    impl Lookup for One {
+        fn lookup<'a>(&'a self, host: &'a str) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>> {
+            let found = if host == self.0 { Ok(vec![self.1]) } else { Err(io::Error::other("no such name")) };
+            Box::pin(async { found })
+        }
+    }
+
+    #[test]
+    fn behind_a_proxy_names_decide_where_no_address_is_known() {
+        let proxy = Matcher::builder().all("http://proxy.example:3128").build();
+        let known = One("known.corp", IpAddr::from([10, 0, 0, 7]));
+        let web = Web { proxies: Arc::new(OnceLock::from(Arc::new(proxy))), ..Web::default() };
+        let web = web.with_lookup(Arc::new(known));
+        let row = |url: &str, want: Option<(Option<IpAddr>, Inside)>| {
+            let url = Url::parse(url).unwrap();
+            let mut place = std::pin::pin!(web.place(&url));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let std::task::Poll::Ready(place) = place.as_mut().poll(&mut context) else { panic!("nothing waits") };
+            assert_eq!(place.unwrap().inside(), want, "{url}");
+        };
+        row("http://docs.example/", None);
+        row("http://wiki/", Some((None, Inside::Named)));
+        row("http://metadata.google.internal/", Some((None, Inside::Named)));
+        row("http://known.corp/", Some((Some(IpAddr::from([10, 0, 0, 7])), Inside::Private)));
+        row("http://192.168.0.1/", Some((Some(IpAddr::from([192, 168, 0, 1])), Inside::Private)));
+    }
 }

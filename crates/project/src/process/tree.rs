@@ -203,3 +203,34 @@ impl Scope {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn whoever_got_the_number_later_is_left_alone() {
+        let mut cat = Command::new("cat");
+        let mut other = cat.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn().unwrap();
+        let leader = Pid::from_raw(other.id() as i32).unwrap();
+        let scope = |begun| Scope { leader, mark: "nobody's".into(), begun };
+        // Ours had the number long ago.
+        let past = scope(1);
+        assert!(past.members().is_empty());
+        past.signal(Signal::TERM);
+        past.kill();
+        other.stdin.as_mut().unwrap().write_all(b"?").unwrap();
+        let mut said = [0];
+        other.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"?", "it lives");
+        // And as our own it is known.
+        let now = Process::find(other.id() as i32).unwrap();
+        assert_eq!(scope(now.started()).members(), [now]);
+        scope(now.started()).kill();
+        assert!(!other.wait().unwrap().success(), "it was killed");
+    }
+}

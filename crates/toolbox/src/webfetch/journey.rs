@@ -69,10 +69,11 @@ impl Journey<'_> {
         let origin = url.origin().ascii_serialization();
         // In a pattern these signs would cover other hosts.
         let always = if origin.contains(['*', '?', '\\']) { Vec::new() } else { vec![format!("{origin}/*")] };
-        let access = Access { always, ..Access::new("webfetch_private", url.as_str()) }
-            .show("url", url.as_str())
-            .show("address", address.to_string())
-            .show("reason", why.words());
+        let mut access = Access { always, ..Access::new("webfetch_private", url.as_str()) }.show("url", url.as_str());
+        if let Some(address) = address {
+            access = access.show("address", address.to_string());
+        }
+        let access = access.show("reason", why.words());
         self.call.ask(access).await?;
         Ok(())
     }
