@@ -10,20 +10,39 @@ use serde_json::Value;
 /// Most inputs of one target; more of them only make the first minutes longer.
 const MOST: usize = 400;
 
+/// One of each kind of cell and output.
+const NOTEBOOKS: [&str; 2] = [
+    r##"{"nbformat":4,"metadata":{"kernelspec":{"language":"python"}},"cells":[{"cell_type":"markdown","source":["# A\n","b"]},{"cell_type":"code","execution_count":1,"source":"x","outputs":[{"output_type":"stream","name":"stdout","text":["1\n"]},{"output_type":"execute_result","data":{"text/plain":"1","image/png":"iVBORw0KGgo="}},{"output_type":"error","ename":"E","evalue":"v","traceback":["\u001b[31mt\u001b[0m"]}]},{"cell_type":"raw","source":[]}]}"##,
+    r#"{"nbformat":3,"worksheets":[{"cells":[{"cell_type":"code","input":["x"],"outputs":[]}]}]}"#,
+];
+
 fn main() -> Result<(), Box<dyn Error>> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let fields = |case: &Value, names: &[&str]| names.iter().map(|name| text(&case[*name])).collect::<Vec<_>>().join("\0");
+    let fields =
+        |case: &Value, names: &[&str]| names.iter().map(|name| text(&case[*name])).collect::<Vec<_>>().join("\0");
     seed("shell", cases("bash-parse")?.iter().map(|case| text(&case["command"])))?;
     let settings = cases("config-merge")?;
-    seed("config", settings.iter().map(|case| {
-        let files = case["project"].as_object().into_iter().chain(case["global"].as_object());
-        files.flat_map(|files| files.values()).map(text).collect::<Vec<_>>().join("\0")
-    }))?;
+    seed(
+        "config",
+        settings.iter().map(|case| {
+            let files = case["project"].as_object().into_iter().chain(case["global"].as_object());
+            files.flat_map(|files| files.values()).map(text).collect::<Vec<_>>().join("\0")
+        }),
+    )?;
     seed("config-front", cases("frontmatter")?.iter().map(|case| text(&case["text"])))?;
     let mut streams = Vec::new();
     collect(&root().join("crates/llm/src/dialect/fixtures"), "sse", &mut streams)?;
     seed("sse", streams.iter().filter_map(|path| fs::read_to_string(path).ok()))?;
-    let _ = fields;
+    seed("edit", cases("edit-match")?.iter().map(|case| fields(case, &["content", "oldString", "newString"])))?;
+    seed(
+        "patch",
+        cases("apply-patch")?.iter().map(|case| {
+            let file = case["files"].as_object().and_then(|files| files.values().next()).map(text).unwrap_or_default();
+            format!("{file}\0{}", text(&case["patch"]))
+        }),
+    )?;
+    seed("html", cases("webfetch-html")?.iter().map(|case| text(&case["html"])))?;
+    seed("notebook", NOTEBOOKS.iter().map(|text| (*text).to_owned()))?;
     Ok(())
 }
 

@@ -204,4 +204,17 @@ mod tests {
             check(&rules, followed, "x", Deny);
         }
     }
+
+    #[test]
+    fn what_is_built_in_as_closed_is_told_apart_from_the_users_own() {
+        let check = |rules: Rules, want: &str| {
+            assert_eq!(rules.closed_by_builtin().collect::<Vec<_>>().join(" "), want);
+        };
+        let plan = || guarded().builtin(rows(&[("edit", "*", Deny), ("edit", "plans/*.md", Allow)]));
+        check(plan(), "edit");
+        check(plan().own(rows(&[("webfetch", "*", Deny)])), "edit");
+        // The user opened it again, or closed only a part, or everything by a pattern.
+        check(plan().own(rows(&[("edit", "*", Allow)])), "");
+        check(guarded().builtin(rows(&[("edit", "*.lock", Deny), ("*", "*", Deny), ("*", "*", Allow)])), "");
+    }
 }

@@ -1,8 +1,9 @@
 //! Runs the calls of a step, and is the host of each.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -16,14 +17,14 @@ use haft_tool::{
     TaskResult, ToolError, parse_arguments,
 };
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
 use crate::crew::{Crew, Errand};
 use crate::fold::Planned;
+use crate::hand_over::Wish;
 use crate::hands::TASK;
-use crate::kin::Wish;
 use crate::todos::Todos;
 
 /// What the calls of a session share. Cheap to clone.
@@ -55,24 +56,50 @@ pub(crate) struct Prepared {
     pub input: Value,
 }
 
-/// Where a call tells of itself: to `to`, as the call in place `slot`.
+/// Where a call tells of itself, as the call in place `slot`.
 #[derive(Clone)]
 pub(crate) struct Report {
     pub slot: usize,
-    pub to: mpsc::Sender<Told>,
+    /// How far it is.
+    pub progress: Arc<Latest>,
+    /// Where it says which calls it makes; `None` for one that a call made, which makes none itself.
+    pub inner: Option<mpsc::Sender<Inner>>,
 }
 
 impl Report {
     /// Nobody keeps what the call tells.
     pub(crate) fn nobody() -> Self {
-        Self { slot: 0, to: mpsc::channel(1).0 }
+        Self { slot: 0, progress: Arc::default(), inner: Some(mpsc::channel(1).0) }
     }
 }
 
-/// What a call tells while it runs.
-pub(crate) enum Told {
-    Progress(Progress),
-    Inner(Inner),
+/// What calls told last of themselves and nobody took yet, by their places: of several that one call tells, only the
+/// last counts, so nobody has to wait and nothing piles up.
+#[derive(Default)]
+pub(crate) struct Latest {
+    told: Mutex<BTreeMap<usize, Progress>>,
+    news: Notify,
+}
+
+impl Latest {
+    fn tell(&self, slot: usize, progress: Progress) {
+        self.told().insert(slot, progress);
+        self.news.notify_one();
+    }
+
+    /// Takes what one call told, when there is something. Nothing is lost when the future is dropped.
+    pub(crate) async fn next(&self) -> (usize, Progress) {
+        loop {
+            if let Some(told) = self.told().pop_first() {
+                return told;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    fn told(&self) -> MutexGuard<'_, BTreeMap<usize, Progress>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A call that a running call makes.
@@ -85,7 +112,6 @@ pub(crate) struct Inner {
 
 /// Work in progress of one call.
 pub(crate) struct Progress {
-    pub slot: usize,
     pub title: String,
     pub metadata: Object,
 }
@@ -263,9 +289,8 @@ impl Host for CallHost {
     }
 
     fn progress(&self, title: &str, metadata: Object) {
-        let Report { slot, to } = &self.report;
-        // A full queue means that nobody had time to look at the last ones; the next will show as much.
-        let _ = to.try_send(Told::Progress(Progress { slot: *slot, title: title.to_owned(), metadata }));
+        let Report { slot, progress, .. } = &self.report;
+        progress.tell(*slot, Progress { title: title.to_owned(), metadata });
     }
 
     fn question(&self, questions: Vec<Question>) -> BoxFuture<'_, Result<Answers, Denied>> {
@@ -319,19 +344,22 @@ impl Host for CallHost {
                 Err(error) => Prepared { name: INVALID.to_owned(), input: json!({ "tool": name, "error": error }) },
             };
             let (done, ended) = oneshot::channel();
-            let Report { slot, to } = &self.report;
-            let inner = Inner { by: *slot, prepared, done };
-            match to.send(Told::Inner(inner)).await {
+            let Report { slot, inner, .. } = &self.report;
+            let Some(inner) = inner else {
+                let why = "not run: a call that another one makes can make none itself; put all into one";
+                return Err(ToolError::BadInput(why.to_owned()));
+            };
+            match inner.send(Inner { by: *slot, prepared, done }).await {
                 Ok(()) => ended.await.unwrap_or(Err(ToolError::Cancelled)),
                 // Nobody keeps calls here, so it is only made.
-                Err(mpsc::error::SendError(Told::Inner(Inner { prepared, .. }))) => {
+                Err(mpsc::error::SendError(Inner { prepared, .. })) => {
                     let AskedBy { message_id, call_id } = &self.asked_by;
                     let call = format!("{call_id}_{}", prepared.name);
                     let cancel = self.cancel.clone();
-                    let result = self.calls.call(message_id, &call, &prepared, cancel, self.report.clone()).await;
+                    let report = Report { inner: None, ..self.report.clone() };
+                    let result = self.calls.call(message_id, &call, &prepared, cancel, report).await;
                     not_run(&prepared, result)
                 }
-                Err(mpsc::error::SendError(Told::Progress(_))) => Err(ToolError::Cancelled),
             }
         })
     }

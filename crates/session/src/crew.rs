@@ -76,6 +76,11 @@ impl Crew {
         }
         // The limit of depth holds, whoever was named.
         self.delegates(rules)?;
+        let _turn = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ToolError::Cancelled),
+            turn = self.kin.turns.acquire() => turn,
+        };
         let begun = self.begin(rules, &task, errand).await.map_err(|error| cannot(&error))?;
         let Begun { session, work, prompt, model } = begun;
         let metadata = self.metadata(session.id(), &model);
@@ -258,6 +263,9 @@ fn cannot(error: &SessionError) -> ToolError {
 /// What `event` says that the session `id` does right now: a tool and what for.
 fn activity(event: &Event, id: &SessionId) -> Option<String> {
     let Event::PartUpdated { session_id, part, .. } = event else { return None };
+    if session_id != id {
+        return None;
+    }
     let PartKind::Tool { tool, state, .. } = &part.kind else { return None };
     let about = match state {
         ToolState::Running { title: Some(title), .. } | ToolState::Completed { title, .. } => title.as_str(),
@@ -265,5 +273,5 @@ fn activity(event: &Event, id: &SessionId) -> Option<String> {
         ToolState::Pending { .. } | ToolState::Error { .. } => return None,
     };
     let line = format!("{tool} {}", about.lines().next().unwrap_or_default());
-    (session_id == id).then(|| line.trim().chars().take(MAX_ACTIVITY).collect())
+    Some(line.trim().chars().take(MAX_ACTIVITY).collect())
 }

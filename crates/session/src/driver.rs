@@ -19,12 +19,13 @@ use crate::cast::{Cast, Casting};
 use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
 use crate::error::{SessionError, TurnError};
 use crate::fold::Planned;
+use crate::hand_over::Wish;
 use crate::hands::SHELL;
 use crate::instructions::Instructions;
 use crate::intake::Taken;
-use crate::kin::{Kin, MAX_CHILDREN, MAX_DEPTH, Wish};
+use crate::kin::{Kin, MAX_CHILDREN, MAX_DEPTH};
 use crate::prompt::title;
-use crate::recover::{close_all, running_since};
+use crate::recover::{close_all, open_since};
 use crate::role::{Memory, Role};
 use crate::setup::Setup;
 use crate::todos::Todos;
@@ -291,10 +292,10 @@ struct Outcome {
 /// What a message keeps of a program that ended in the middle of it.
 const CUT_OFF: &str = "haft was stopped while this was written";
 
-/// Closes what a crash left open in the tasks of a session, which were at work no longer than its calls that are open.
-/// A task that somebody is at work on is left to them.
+/// Closes what the end of the program left open in the tasks of a session, which began no earlier than its calls that
+/// are open or were cut off last. A task that somebody is at work on is left to them.
 async fn close_below(setup: &Setup, id: &SessionId, messages: &[Turned]) -> Result<(), SessionError> {
-    let Some(since) = running_since(messages) else { return Ok(()) };
+    let Some(since) = open_since(messages) else { return Ok(()) };
     let mut levels = vec![(id.clone(), 0)];
     while let Some((id, level)) = levels.pop() {
         let children = setup.journal.children(&id, MAX_CHILDREN).await?;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::Session as Record;
 use haft_store::StoreError;
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::setup::Setup;
@@ -12,6 +13,8 @@ use crate::setup::Setup;
 pub(crate) const MAX_DEPTH: u32 = 16;
 /// Most tasks of one session that are looked at.
 pub(crate) const MAX_CHILDREN: usize = 1000;
+/// Most tasks of one session that are at work at once. Further ones wait for their turn.
+const MAX_AT_WORK: usize = 16;
 
 /// A session's place among its kin. A handle, cheap to clone.
 #[derive(Clone)]
@@ -24,6 +27,8 @@ pub(crate) struct Kin {
     pub spent: Spent,
     /// The sessions right below this one that are at work.
     pub children: TaskTracker,
+    /// The turns of those tasks to be at work. Each session has its own: whoever waits for a task below holds one above.
+    pub turns: Arc<Semaphore>,
 }
 
 impl Kin {
@@ -49,17 +54,17 @@ impl Kin {
                 }
             }
         }
-        Ok(Self { depth, variant: None, spent: Spent::new(spent), children: closed_tracker() })
+        Ok(Self { depth, variant: None, spent: Spent::new(spent), children: closed_tracker(), turns: turns() })
     }
 
     /// The kin of a session that nobody has made.
     pub(crate) fn none() -> Self {
-        Self { depth: 0, variant: None, spent: Spent::new(0.0), children: closed_tracker() }
+        Self { depth: 0, variant: None, spent: Spent::new(0.0), children: closed_tracker(), turns: turns() }
     }
 
     /// The kin of a session right below this one, which begins with the options `variant` of its model.
     pub(crate) fn below(&self, variant: Option<String>) -> Self {
-        Self { depth: self.depth + 1, variant, spent: self.spent.clone(), children: closed_tracker() }
+        Self { depth: self.depth + 1, variant, spent: self.spent.clone(), children: closed_tracker(), turns: turns() }
     }
 }
 
@@ -68,6 +73,10 @@ fn closed_tracker() -> TaskTracker {
     let tracker = TaskTracker::new();
     tracker.close();
     tracker
+}
+
+fn turns() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(MAX_AT_WORK))
 }
 
 /// Dollars that sessions have cost together.
@@ -85,21 +94,5 @@ impl Spent {
 
     pub(crate) fn dollars(&self) -> f64 {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Another agent is to go on, and what it is told. A slot for one such wish; a handle, cheap to clone.
-#[derive(Clone, Default)]
-pub(crate) struct Wish(Arc<Mutex<Option<(String, String)>>>);
-
-impl Wish {
-    /// Puts a wish in the place of the one before.
-    pub(crate) fn put(&self, agent: String, text: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((agent, text));
-    }
-
-    /// Takes the wish out: the agent's name and the text.
-    pub(crate) fn take(&self) -> Option<(String, String)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -35,11 +35,19 @@ pub(crate) fn close_all(session: &Session, messages: &[Turned], now: u64, why: &
     events
 }
 
-/// When the first of the calls began that are at work in `messages`, in Unix milliseconds.
-pub(crate) fn running_since(messages: &[Turned]) -> Option<u64> {
+/// When the first of the calls began that may have left something open elsewhere, in Unix milliseconds: those that are
+/// at work in `messages`, and those of the last one that were cut off.
+pub(crate) fn open_since(messages: &[Turned]) -> Option<u64> {
+    let last = messages.last().map(|turned| turned.info.id());
     let parts = messages.iter().flat_map(|turned| &turned.parts);
     let starts = parts.filter_map(|part| match &part.kind {
         PartKind::Tool { state: ToolState::Running { time, .. }, .. } => Some(time.start),
+        // Who was stopped closes its own calls, and does not wait for ever for what these began.
+        PartKind::Tool { state: ToolState::Error { metadata: Some(metadata), time, .. }, .. }
+            if Some(&part.message_id) == last && metadata.contains_key("interrupted") =>
+        {
+            Some(time.start)
+        }
         PartKind::Tool { .. }
         | PartKind::Text { .. }
         | PartKind::Reasoning { .. }

@@ -1,4 +1,4 @@
-//! What a prompt asks of other agents: tasks that a command is, agents that the person named, and who is to go on.
+//! What a prompt asks of other agents: tasks that a command is, and agents that the person named.
 
 use std::sync::Arc;
 
@@ -91,22 +91,14 @@ impl Turn<'_> {
             .map(|part| (part.message_id.clone(), part.clone()))
     }
 
-    /// Lets the agent go on that a call wished for, if one did.
-    pub(crate) async fn hand_over(&mut self) -> Result<(), TurnError> {
-        let Some((name, text)) = self.role.calls.wish.take() else { return Ok(()) };
-        let Some(agent) = self.setup.agents.get(&name).cloned() else { return Ok(()) };
-        let Cast { model, variant, .. } = &*self.role.cast;
-        let cast = Arc::new(Cast { agent, model: model.clone(), variant: variant.clone() });
-        self.arrived(self.told(cast, &text)).await
-    }
-
     /// Stores `text` as a prompt of the program's own.
     async fn say(&mut self, cast: Arc<Cast>, text: &str) -> Result<MessageId, TurnError> {
         let taken = self.told(cast, text);
         crate::turn::store_prompt(self.setup, self.session, self.history, &taken).await
     }
 
-    fn told(&self, cast: Arc<Cast>, text: &str) -> Taken {
+    /// `text` as a prompt of the program's own, for `cast`.
+    pub(crate) fn told(&self, cast: Arc<Cast>, text: &str) -> Taken {
         let text = text.to_owned();
         let part = PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None };
         Taken { id: self.setup.clock.mint(), cast, title: String::new(), parts: vec![part] }

@@ -8,9 +8,10 @@ use haft_tool::{Belongings, Marks, Output, Registry, ToolError};
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
-use crate::batch::patience;
 use crate::calls::{Calls, Report};
-use crate::kin::{Kin, Wish};
+use crate::hand_over::Wish;
+use crate::kin::Kin;
+use crate::side_by_side::patience;
 use crate::todos::Todos;
 
 /// Tools behind their gate, with the memory of one session and nothing stored.

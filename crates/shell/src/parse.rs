@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use brush_parser::ast::Program;
 use brush_parser::{Parser, ParserOptions};
@@ -27,10 +28,17 @@ const PREFIXES: [&str; 3] = ["time", "coproc", "!"];
 /// Takes time in proportion to the length of the text, which is bounded. Never fails: what cannot be told is listed in
 /// [`Analysis::unknown`].
 pub fn analyse(command: &str, around: &Surroundings<'_>) -> Analysis {
+    let unknown = |why: &str| Analysis { unknown: vec![why.to_owned()], ..Analysis::default() };
     let second = match bounded(command) {
         Ok(second) => second,
-        Err(why) => return Analysis { unknown: vec![why.to_owned()], ..Analysis::default() },
+        Err(why) => return unknown(why),
     };
+    // The first parser takes for granted that numbers are small (`99999999999> x`, `~99999999999`), and panics.
+    catch_unwind(AssertUnwindSafe(|| judged(command, around, second)))
+        .unwrap_or_else(|_| unknown("the parser cannot cope with it"))
+}
+
+fn judged(command: &str, around: &Surroundings<'_>, second: Second) -> Analysis {
     let mut walk = walked(command, around, &second, HashSet::new());
     if !walk.mistaken.is_empty() {
         // Once more, without believing what turned out wrong.

@@ -7,7 +7,7 @@ use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt;
 
 use crate::truncate::{self, Cut, Limits};
-use crate::{Call, Output};
+use crate::{Call, Delegate, Output};
 
 /// Most bytes of one output that are kept.
 pub const MAX_KEPT: u64 = 256 * 1024 * 1024;
@@ -28,12 +28,8 @@ pub(crate) async fn cut_to_size(output: Output, limits: Limits, call: &Call) -> 
         // The call itself worked, and what is left of its output is better than none.
         Err(error) => (format!("The rest could not be kept ({error})"), None),
     };
-    let kept = match (&path, reader(call)) {
-        (None, _) => Rest::Lost,
-        (Some(_), false) => Rest::File,
-        (Some(_), true) => Rest::FileAndReader,
-    };
-    let text = format!("{}\n\n{}\n\n{}", cut.kept, cut.marker(), hint(&cut, &file, kept));
+    let reader = path.as_ref().map(|_| reader_hint(call));
+    let text = format!("{}\n\n{}\n\n{}", cut.kept, cut.marker(), hint(&cut, &file, reader.as_deref()));
     let output = Output { text, ..output }.meta("truncated", true);
     match path {
         Some(path) => output.meta("outputPath", path),
@@ -44,22 +40,18 @@ pub(crate) async fn cut_to_size(output: Output, limits: Limits, call: &Call) -> 
 /// Who looks through long texts for others, so that these need not take them in.
 const READER: &str = "explore";
 
-/// Whether the one whose call this is may hand the rest to the reader.
-fn reader(call: &Call) -> bool {
-    call.delegates().is_ok_and(|delegates| delegates.iter().any(|delegate| delegate.told && delegate.name == READER))
+/// Who else can look through a long text that is kept in a file: a sentence for the model with a space before it. Empty
+/// where the one whose call this is may not hand it on.
+pub fn reader_hint(call: &Call) -> String {
+    let may = |delegates: Vec<Delegate>| delegates.iter().any(|delegate| delegate.told && delegate.name == READER);
+    match call.delegates().is_ok_and(may) {
+        true => format!(" To look through much of it, give its path to {READER} with `task`."),
+        false => String::new(),
+    }
 }
 
-/// What became of the part of an output that is not shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Lost,
-    File,
-    /// And somebody else can be asked to look through it.
-    FileAndReader,
-}
-
-/// What is shown, where the rest is, and how to get at it.
-fn hint(cut: &Cut<'_>, file: &str, rest: Rest) -> String {
+/// What is shown, where the rest is, and how to get at it. `reader` is the [`reader_hint`], `None` where nothing is kept.
+fn hint(cut: &Cut<'_>, file: &str, reader: Option<&str>) -> String {
     let shown = if cut.inside_line {
         format!("Showing the first {} of {} bytes, a piece of one very long line", cut.kept.len(), cut.total_bytes)
     } else {
@@ -67,16 +59,12 @@ fn hint(cut: &Cut<'_>, file: &str, rest: Rest) -> String {
         let total = cut.total_lines - usize::from(cut.ends_with_feed);
         format!("Showing lines {}-{} of {total}", cut.first, cut.lines)
     };
-    let own = match cut.inside_line {
-        true => "grep it for what you need".to_owned(),
-        false => format!("read it with offset {}, or grep it for what you need", cut.lines + 1),
+    let next = match (reader, cut.inside_line) {
+        (None, _) => "ask for less at once".to_owned(),
+        (Some(_), true) => "grep it for what you need".to_owned(),
+        (Some(_), false) => format!("read it with offset {}, or grep it for what you need", cut.lines + 1),
     };
-    let next = match rest {
-        Rest::Lost => "ask for less at once".to_owned(),
-        Rest::File => own,
-        Rest::FileAndReader => format!("{own}. To look through much of it, give its path to {READER} with `task`"),
-    };
-    format!("{shown}. {file}: {next}.")
+    format!("{shown}. {file}: {next}.{}", reader.unwrap_or_default())
 }
 
 /// A file that an output goes to as it comes, readable by the user alone.

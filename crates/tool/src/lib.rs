@@ -48,7 +48,7 @@ pub mod truncate;
 pub use belongings::Belongings;
 pub use call::{Allowing, Call, CallId, Host};
 pub use error::{TellModel, ToolError, with_causes};
-pub use keep::{Kept, MAX_KEPT};
+pub use keep::{Kept, MAX_KEPT, reader_hint};
 pub use marks::{Marks, Stamp};
 pub use output::{Attachment, Output};
 pub use registry::{INVALID, Registry, Switches, parse_arguments};

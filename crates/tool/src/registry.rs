@@ -239,6 +239,20 @@ mod tests {
         registry.specs().into_iter().map(|spec| spec.name).collect::<Vec<_>>().join(" ")
     }
 
+    #[tokio::test]
+    async fn what_is_logged_during_a_call_says_which_call_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let call = crate::fake::FakeHost::allowing_all(folder.path()).call();
+        let log = folder.path().join("log");
+        let file = Arc::new(std::fs::File::create(&log).unwrap());
+        let _here = tracing::subscriber::set_default(tracing_subscriber::fmt().with_writer(file).finish());
+        registry().run("read", serde_json::json!({}), &call).await.unwrap();
+        let log = std::fs::read_to_string(log).unwrap();
+        let Call { session, message, id, .. } = &call;
+        let span = format!("tool{{tool.name=\"read\" session.id={session} message.id={message} tool.call_id={id}}}");
+        assert!(log.contains(&span) && log.contains("tool ended"), "{log}");
+    }
+
     #[test]
     fn some_tools_are_known_and_not_offered() {
         let registry = registry();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use haft_project::{Command, End, Files, Found, Processes, Running, Streams, Target};
 use haft_protocol::Object;
 use haft_tool::truncate::{Limits, preview};
-use haft_tool::{Call, Output, TellModel, Tool, ToolError};
+use haft_tool::{Call, Output, TellModel, Tool, ToolError, reader_hint};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ impl Tool for Bash {
             return behind(running, &jobs, start(asked), title, call).await;
         }
         let ran = follow(running, asked.unwrap_or(self.timeout), self.limits, &title, call).await;
-        Ok(finish(ran, &jobs, start(None), title).await)
+        Ok(finish(ran, &jobs, start(None), title, call).await)
     }
 }
 
@@ -124,7 +124,7 @@ async fn behind(running: Running, jobs: &Jobs, start: Start, title: String, call
         // It goes on, as it was asked to.
         () = call.cancel.cancelled() => {}
     }
-    Ok(job.look(&title))
+    Ok(job.look(&title, call))
 }
 
 /// What a command wrote until it ended, was stopped, or left only something else running.
@@ -174,12 +174,12 @@ async fn follow(mut running: Running, timeout: Duration, limits: Limits, title: 
     Ran { running, window, keeper, stopped }
 }
 
-async fn finish(ran: Ran, jobs: &Jobs, start: Start, title: String) -> Output {
+async fn finish(ran: Ran, jobs: &Jobs, start: Start, title: String, call: &Call) -> Output {
     let Ran { running, window, keeper, stopped } = ran;
     let limits = start.limits;
     let (end, left) = leave_running(running, jobs, start, stopped.is_some()).await;
     let text = window.text();
-    let cut = report::cut(&text, limits, &window);
+    let cut = report::cut(&text, limits, &window, || reader_hint(call));
     let file = keeper.finish(cut.is_some()).await;
     let words = file.as_ref().map(|(_, words)| words.as_str());
     let report = report(&text, cut.as_ref(), words, end, stopped, &left);

@@ -4,6 +4,8 @@ use haft_protocol::Object;
 use serde_json::json;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 
+use crate::beside::beside;
+
 /// Lines around a change.
 const CONTEXT: usize = 4;
 /// Where more than this, in bytes, lies between the first line that differs and the last, it is not compared line by line.
@@ -31,9 +33,7 @@ impl Diff {
             return Self::new(path, old, new);
         }
         let (path, old, new) = (path.to_owned(), old.to_owned(), new.to_owned());
-        let compared = tokio::task::spawn_blocking(move || Self::new(&path, &old, &new)).await;
-        // The comparison is never aborted, so this is a panic in it, which goes on here.
-        compared.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        beside(move || Self::new(&path, &old, &new)).await
     }
 
     /// Compares `old` and `new`, which are or were the content of the file at `path`.

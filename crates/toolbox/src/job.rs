@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use haft_project::{End, Running};
 use haft_tool::truncate::Limits;
-use haft_tool::{Output, ToolError};
+use haft_tool::{Call, Output, ToolError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -141,10 +141,11 @@ impl Jobs {
         });
         table.jobs.push_back(Arc::clone(&job));
         let ended = table.jobs.iter().filter(|job| job.is_over()).count();
-        if ended > MAX_ENDED
-            && let Some(oldest) = table.jobs.iter().position(|job| job.is_over())
-        {
-            table.jobs.remove(oldest);
+        // Several may have ended since.
+        for _ in MAX_ENDED..ended {
+            if let Some(oldest) = table.jobs.iter().position(|job| job.is_over()) {
+                table.jobs.remove(oldest);
+            }
         }
         tokio::spawn(follow(Arc::clone(&job), running, Keeper::new(file, limits), timeout));
         Ok(job)
@@ -211,12 +212,12 @@ impl Job {
         self.until(there).await;
     }
 
-    /// How it is, and what it wrote since somebody looked last. `title` is for people.
-    pub(crate) fn look(&self, title: &str) -> Output {
+    /// How it is, and what it wrote since somebody looked last, for the model that makes `call`. `title` is for people.
+    pub(crate) fn look(&self, title: &str, call: &Call) -> Output {
         let mut state = self.state();
         let news = state.window.since(&state.seen);
         state.seen = news.until.clone();
-        tell::look(self, &state, &news, title)
+        tell::look(self, &state, &news, title, call)
     }
 
     async fn until(&self, there: impl Fn(&Job) -> bool) {

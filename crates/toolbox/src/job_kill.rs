@@ -29,7 +29,7 @@ impl Tool for JobKill {
         let job = call.belongings().of::<Jobs>().find(&input.id)?;
         job.kill();
         tokio::select! {
-            () = job.ended() => Ok(job.look(job.id())),
+            () = job.ended() => Ok(job.look(job.id(), call)),
             () = call.cancel.cancelled() => Err(ToolError::Cancelled),
         }
     }

@@ -54,7 +54,7 @@ impl Tool for JobOutput {
                 () = call.cancel.cancelled() => return Err(ToolError::Cancelled),
             }
         }
-        Ok(job.look(job.id()))
+        Ok(job.look(job.id(), call))
     }
 }
 

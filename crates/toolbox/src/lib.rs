@@ -7,6 +7,7 @@
 
 mod bash;
 mod batch;
+mod beside;
 mod diff;
 pub mod edit;
 mod glob;

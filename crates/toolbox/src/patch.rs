@@ -5,7 +5,6 @@
 
 mod apply;
 mod grammar;
-mod indent;
 mod lines;
 mod nearest;
 mod parse;
@@ -30,6 +29,7 @@ pub use self::parse::{BadPatch, MAX_HUNKS, MAX_SECTIONS, MAX_TEXT, parse};
 use self::plan::{Outcome, Step, What, plan};
 pub use self::refusal::{Refusal, Why};
 use self::shown::{Shown, said};
+use crate::beside::beside;
 use crate::reach::reach;
 use crate::seen::{saw, unchanged};
 use crate::suits::patches;
@@ -159,9 +159,8 @@ impl ApplyPatch {
         let scope = self.scope(call, &patch).await?;
         let _turns = self.files.lock_all(&scope.targets).await;
         let old = self.old(call, &patch, &scope).await?;
-        let (outcomes, scope, old) = planned(patch, scope, old).await?;
+        let Planned { outcomes, shown, scope, old } = planned(self.files.clone(), patch, scope, old).await?;
 
-        let shown = Shown::of(&self.files, &outcomes, &scope.targets, &old).await;
         let grant = call.ask(shown.access(&outcomes, &scope.targets)).await?;
         let changes = changes(&outcomes, &scope.targets, &old);
         let written: Vec<Target> = changes.iter().map(|change| change.target.clone()).collect();
@@ -232,23 +231,25 @@ fn same_file(seen: &[(&Target, Stamp)], target: &Target, stamp: Stamp) -> Result
     }
 }
 
-/// Works out what becomes of the files, beside the runtime: it may take a moment.
-async fn planned(
-    patch: Patch,
+/// What a patch comes to, and what it was worked out from.
+struct Planned {
+    outcomes: Vec<Outcome>,
+    shown: Shown,
     scope: Scope,
     old: Vec<Option<Vec<u8>>>,
-) -> Result<(Vec<Outcome>, Scope, Vec<Option<Vec<u8>>>), ToolError> {
+}
+
+/// Works out what becomes of the files, beside the runtime: it may take a moment.
+async fn planned(files: Files, patch: Patch, scope: Scope, old: Vec<Option<Vec<u8>>>) -> Result<Planned, ToolError> {
     let work = move || {
         let names: Vec<String> = scope.targets.iter().map(|target| on_one_line(target.title()).into_owned()).collect();
-        (plan(&patch.sections, &scope.steps, &old, &names), scope, old)
+        let outcomes = plan(&patch.sections, &scope.steps, &old, &names)?;
+        let shown = Shown::of(&files, &outcomes, &scope.targets, &old);
+        Ok(Planned { outcomes, shown, scope, old })
     };
-    let planned = tokio::task::spawn_blocking(work).await;
-    // The work is never aborted, so this is a panic in it, which goes on here.
-    let (outcomes, scope, old) = planned.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    let planned: Result<Planned, String> = beside(work).await;
     let again = "Nothing was changed: correct the patch and send all of it again";
-    let outcomes =
-        outcomes.map_err(|why| ToolError::Failed(format!("{}. {again}", why.to_string().trim_end_matches('.'))))?;
-    Ok((outcomes, scope, old))
+    planned.map_err(|why| ToolError::Failed(format!("{}. {again}", why.to_string().trim_end_matches('.'))))
 }
 
 /// What is to be done to the disk.

@@ -7,11 +7,16 @@ use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
+use crate::beside::beside;
+
 const MARK: char = '\u{feff}';
 /// Most characters of a line that a model is shown, as UTF-16 counts them.
 pub(crate) const MAX_LINE: usize = 2000;
 /// What stands for the rest of a line.
 pub(crate) const LINE_CUT: &str = "... (line truncated to 2000 chars)";
+
+/// What a file is of which [`Text::read`] makes nothing.
+pub(crate) const NO_TEXT: &str = "no text, or in no encoding that it could be written back in as it was";
 
 /// Files up to this size, in bytes, are taken apart where the caller runs: it takes a millisecond at most.
 const READ_AT_ONCE: usize = 64 * 1024;
@@ -52,12 +57,11 @@ impl Text {
             let text = Self::read(&bytes);
             return (bytes, text);
         }
-        let read = tokio::task::spawn_blocking(move || {
+        beside(move || {
             let text = Self::read(&bytes);
             (bytes, text)
-        });
-        // It is never aborted, so this is a panic in it, which goes on here.
-        read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        })
+        .await
     }
 
     /// `text` as a new file holds it, in UTF-8; its mark is taken off.
@@ -114,30 +118,6 @@ impl std::fmt::Display for Unwritable {
              again and repeat the change",
             sign as u32
         )
-    }
-}
-
-/// How the lines of a file end.
-#[allow(dead_code, reason = "files are made with it")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Lf,
-    CrLf,
-}
-
-#[allow(dead_code, reason = "files are made with it")]
-impl Ending {
-    /// One carriage return before a line feed makes the whole file one with both.
-    pub(crate) fn of(text: &str) -> Self {
-        if text.contains("\r\n") { Ending::CrLf } else { Ending::Lf }
-    }
-
-    /// `text` with its line ends turned into these.
-    pub(crate) fn apply(self, text: &str) -> String {
-        match self {
-            Ending::Lf => lf(text).into_owned(),
-            Ending::CrLf => lf(text).replace('\n', "\r\n"),
-        }
     }
 }
 
@@ -273,13 +253,5 @@ mod tests {
     #[test]
     fn one_line_is_a_line() {
         assert_eq!([0, 1, 2].map(count_lines), ["0 lines", "1 line", "2 lines"]);
-    }
-
-    #[test]
-    fn line_ends_follow_the_file() {
-        assert_eq!(Ending::of("a\nb\r\n"), Ending::CrLf);
-        assert_eq!(Ending::of("a\rb\n"), Ending::Lf);
-        assert_eq!(Ending::CrLf.apply("a\nb\r\nc\rd"), "a\r\nb\r\nc\rd");
-        assert_eq!(Ending::Lf.apply("a\nb\r\nc\rd"), "a\nb\nc\rd");
     }
 }

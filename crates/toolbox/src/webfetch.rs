@@ -19,6 +19,7 @@ use haft_tool::{Attachment, Call, Output, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::beside::beside;
 use crate::html::Page;
 use crate::text::on_one_line;
 use journey::Journey;
@@ -100,11 +101,13 @@ impl WebFetch {
             }
             Kind::Pdf => Ok(attached("PDF fetched successfully", "application/pdf", &bytes)),
             Kind::Binary => Err(unshowable(url, &mime)),
-            Kind::Text => Ok(Output::new("", charset::decode(&bytes, kind::charset(said)))),
+            Kind::Text => {
+                let charset = kind::charset(said).map(str::to_owned);
+                Ok(Output::new("", beside(move || charset::decode(&bytes, charset.as_deref())).await))
+            }
             Kind::Page => {
-                let html = charset::decode(&bytes, kind::charset(said));
-                let base = url.clone();
-                let read = move || page(html, format, &base);
+                let (base, charset) = (url.clone(), kind::charset(said).map(str::to_owned));
+                let read = move || page(charset::decode(&bytes, charset.as_deref()), format, &base);
                 // A page that makes the reader panic cannot be read.
                 let text = tokio::task::spawn_blocking(read).await;
                 text.map(|text| Output::new("", text)).map_err(|_| {

@@ -182,3 +182,67 @@ fn a_person_is_told_how_to_say_yes_beforehand() {
     let denied = machine.haft(&["tool", "call", "bash", r#"{"command": "rm x"}"#]).ends(3);
     assert!(!denied.err.contains("--auto"), "it would not help: {denied:?}");
 }
+
+/// The definitions that `haft tool definitions` tells with `arguments`: their names, and their size in bytes.
+fn defined(machine: &Machine, arguments: &[&str]) -> (Vec<String>, usize) {
+    let told = machine.haft(&[&["tool", "definitions"], arguments].concat()).ok().json();
+    let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
+    (told["tools"].as_array().unwrap().iter().map(name).collect(), told["tools"].to_string().len())
+}
+
+#[test]
+fn tools_and_prompt_stay_within_their_budget() {
+    let machine = Machine::with(&[]);
+    let prompt = haft_session::BUILTIN_AGENTS.iter().find(|(name, _)| *name == "build").unwrap().1;
+    for model in ["openai/any", "anthropic/claude-sonnet-4-5", "openai/gpt-5"] {
+        let (names, bytes) = defined(&machine, &["--model", model]);
+        assert!(names.len() <= 13, "{model}: {names:?}");
+        let tokens = (bytes + prompt.len()) as f64 / 3.6;
+        assert!(tokens < 3_500.0, "{model}: {tokens} tokens");
+    }
+}
+
+#[test]
+fn a_model_that_patches_is_offered_no_edit_and_an_agent_what_it_may() {
+    let machine = Machine::with(&[]);
+    let has = |arguments: &[&str], name: &str| defined(&machine, arguments).0.iter().any(|one| one == name);
+    for (model, patches) in [("openai/gpt-5", true), ("openai/gpt-4o", false), ("anthropic/claude-opus-4-1", false)] {
+        let arguments = ["--model", model];
+        assert_eq!(has(&arguments, "apply_patch"), patches, "{model}");
+        assert_eq!(has(&arguments, "edit"), !patches, "{model}");
+        assert_eq!(has(&arguments, "write"), !patches, "{model}");
+    }
+    assert!(!has(&["--model", "openai/any", "--agent", "explore"], "write"));
+    assert!(!has(&["--model", "openai/any"], "list"));
+    machine.write("opencode.json", r#"{"tools": {"list": true}}"#);
+    assert!(has(&["--model", "openai/any"], "list"));
+}
+
+#[test]
+fn what_was_read_and_what_runs_stays_from_line_to_line() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let call = |tool: &str, args: Value| json!({ "tool": tool, "args": args }).to_string();
+    let input = [
+        call("read", json!({"filePath": "a.txt"})),
+        call("bash", json!({"command": "printf changed > a.txt"})),
+        call("edit", json!({"filePath": "a.txt", "oldString": "one", "newString": "two"})),
+        call("bash", json!({"command": "echo $$ > pid; exec sleep 1000", "background": true})),
+        call("bash", json!({"command": "until [ -s pid ]; do :; done"})),
+        call("job_output", json!({})),
+        call("task", json!({"description": "d", "prompt": "p", "subagent_type": "general"})),
+        "{\"tool\": \"read\", \"args\": [1]}".to_owned(),
+    ];
+    let ran = machine.piped(&["tool", "call", "--jsonl", "--auto"], &input.join("\n")).ok();
+    let lines = ran.lines();
+    let kinds: Vec<Option<&str>> = lines.iter().map(|line| line["error"]["kind"].as_str()).collect();
+    assert_eq!(kinds, [None, None, Some("failed"), None, None, None, Some("failed"), Some("bad_input")], "{lines:?}");
+    let message = |line: usize| lines[line]["error"]["message"].as_str().unwrap();
+    assert!(message(2).contains("has changed on disk"), "{}", message(2));
+    assert!(lines[5]["output"].as_str().unwrap().contains("sleep 1000"), "{}", lines[5]);
+    assert!(message(6).contains("model"), "{}", message(6));
+    assert!(message(7).contains("must be an object"), "{}", message(7));
+    // What ran was ended with the process. Nobody need have asked for its end yet.
+    let pid = machine.read("pid");
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+}

@@ -37,6 +37,11 @@ impl Process {
         self.started
     }
 
+    /// Whether it is not the one that was started at `begun`, where 0 is not known.
+    fn is_other(&self, begun: u64) -> bool {
+        begun != 0 && self.started != begun
+    }
+
     /// A line of `/proc/PID/stat`. The name in it may hold anything, also `)`.
     fn parse(stat: &str) -> Option<Self> {
         let (begin, rest) = stat.rsplit_once(") ")?;
@@ -74,15 +79,26 @@ fn contains_mark(environment: &[u8], mark: &str) -> bool {
         .any(|value| value.split(|&byte| byte == b' ').any(|one| one == mark.as_bytes()))
 }
 
-/// What runs of the group `leader`, of what carries `mark` and was not started before `begun`, and of all that these
-/// have started.
+/// What runs of the group `leader` that began at `begun`, of what carries `mark` and was not started before that, and of
+/// all that these have started.
 pub(crate) fn members(leader: i32, mark: &str, begun: u64) -> Vec<Process> {
-    let all = all();
+    chosen(all(), leader, begun, |one| one.has(mark))
+}
+
+/// Whether somebody else got the number `leader` since the group of that number began at `begun`: then the group is
+/// theirs, and nothing is left of the one that was. A number is given anew only when neither a process nor a group has it.
+pub(crate) fn is_taken(leader: i32, begun: u64) -> bool {
+    Process::find(leader).is_some_and(|one| one.is_other(begun))
+}
+
+/// Those of `all` that are meant, see [`members`].
+fn chosen(all: Vec<Process>, leader: i32, begun: u64, has_mark: impl Fn(&Process) -> bool) -> Vec<Process> {
     let own = std::process::id() as i32;
+    let taken = all.iter().any(|one| one.pid == leader && one.is_other(begun));
     let mut found: HashSet<i32> = all
         .iter()
         // What has ended has no environment, and its children have another parent.
-        .filter(|one| one.group == leader || (one.started >= begun && !one.ended && one.has(mark)))
+        .filter(|one| (one.group == leader && !taken) || (one.started >= begun && !one.ended && has_mark(one)))
         .map(|one| one.pid)
         .collect();
     loop {
@@ -118,6 +134,25 @@ mod tests {
         row("12 (x", None);
         row("", None);
         assert_eq!(Process::parse("12 (sleep) S 1 77 77"), None);
+    }
+
+    #[test]
+    fn a_number_that_was_given_to_somebody_else_is_not_ours() {
+        let process = |pid, parent, group, started| Process { pid, parent, group, started, ended: false };
+        let row = |begun: u64, all: &[Process], want: &[i32]| {
+            let got = chosen(all.to_vec(), 70, begun, |one| one.pid == 90);
+            assert_eq!(got.iter().map(|one| one.pid).collect::<Vec<_>>(), want);
+        };
+        let marked = process(90, 1, 90, 500);
+        let child = process(91, 90, 91, 501);
+        // The shell, one of its group, and what carries the mark with its child.
+        row(400, &[process(70, 2, 70, 400), process(71, 1, 70, 400), marked, child], &[70, 71, 90, 91]);
+        // The shell is gone, and its group is not.
+        row(400, &[process(71, 1, 70, 400), marked], &[71, 90]);
+        // A stranger leads a group of that number.
+        row(400, &[process(70, 2, 70, 900), process(71, 70, 70, 901), marked, child], &[90, 91]);
+        // It is not known when the shell began.
+        row(0, &[process(70, 2, 70, 900), marked], &[70, 90]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::mpsc;
 
 use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
 use tokio::net::unix::pipe;
@@ -25,7 +26,8 @@ const TOLD: [(&str, &str); 5] =
 const PIECE: usize = 4096;
 
 /// Starts a shell that leads a session with a terminal. A thread carries what is written there to a pipe, and another
-/// waits for the shell: both end with what runs on the terminal.
+/// waits for the shell: both end with what runs on the terminal. They are there before the shell, so that none runs that
+/// nobody waits for.
 pub(super) fn start(
     shell: &Path,
     text: &str,
@@ -47,13 +49,11 @@ pub(super) fn start(
     let from = master.try_clone_reader().map_err(io::Error::other)?;
     let (reader, writer) = io::pipe()?;
     let output = pipe::Receiver::from_owned_fd(reader.into())?;
-    let child = slave.spawn_command(command).map_err(io::Error::other)?;
-    // While we hold it ourselves, the stream would never end.
-    drop(slave);
-    let id = child.process_id();
-    std::thread::Builder::new().name("terminal".to_owned()).spawn(move || carry(from, writer))?;
+    let (hand, started) = mpsc::channel::<Box<dyn Child + Send + Sync>>();
     let (tell, status) = oneshot::channel();
     let wait = move || {
+        // Without one it was not started.
+        let Ok(child) = started.recv() else { return };
         let child: Box<dyn Child> = child;
         // Only as the standard library's own child does it tell of signals.
         let status = match child.downcast::<std::process::Child>() {
@@ -64,6 +64,13 @@ pub(super) fn start(
         let _ = tell.send(status);
     };
     std::thread::Builder::new().name("terminal-shell".to_owned()).spawn(wait)?;
+    std::thread::Builder::new().name("terminal".to_owned()).spawn(move || carry(from, writer))?;
+    let child = slave.spawn_command(command).map_err(io::Error::other)?;
+    // While we hold it ourselves, the stream would never end.
+    drop(slave);
+    let id = child.process_id();
+    // The thread waits for it.
+    let _ = hand.send(child);
     Ok((Shell::Terminal { id, status }, output))
 }
 

@@ -99,8 +99,7 @@ impl Scope {
 
     fn signal(&self, signal: Signal) {
         let members = self.members();
-        // The only error that can come is that nobody is left.
-        let _ = kill_process_group(self.leader, signal);
+        self.send_group(signal);
         members.iter().for_each(|one| send(one, signal));
     }
 
@@ -111,8 +110,16 @@ impl Scope {
             if fresh.is_empty() {
                 return;
             }
-            let _ = kill_process_group(self.leader, Signal::KILL);
+            self.send_group(Signal::KILL);
             fresh.iter().for_each(|one| send(one, Signal::KILL));
+        }
+    }
+
+    /// Signals the group in one go, so that nobody in it is missed who was just started.
+    fn send_group(&self, signal: Signal) {
+        if !proc::is_taken(self.leader.as_raw_nonzero().get(), self.begun) {
+            // The only error that can come is that nobody is left.
+            let _ = kill_process_group(self.leader, signal);
         }
     }
 

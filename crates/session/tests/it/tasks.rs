@@ -104,6 +104,37 @@ async fn two_tasks_work_side_by_side_and_ask_where_everybody_asks() {
 }
 
 #[tokio::test]
+async fn so_many_tasks_are_at_work_and_the_others_wait() {
+    const AT_ONCE: usize = 16;
+    let mut scene = Scene::with(&[]);
+    scene.rule("bash", Action::Ask).person(Reply::Once);
+    let about = |number: usize| format!("do part {number}.");
+    scene.model((0..=AT_ONCE).map(|number| task(&about(number))).collect()).model(vec![says("All done.")]);
+    for number in 0..=AT_ONCE {
+        let touch = call("bash", json!({"command": format!("touch {number}")}));
+        scene.other(&about(number), vec![vec![touch], vec![says("Done.")]]);
+    }
+    let setup = scene.setup();
+    let (gate, mut events) = (setup.gate.clone(), scene.journal.subscribe());
+    let session = Session::create(setup, NewSession::default()).await.unwrap();
+    let (end, ()) = tokio::join!(session.prompt(Prompt::text("go")), async {
+        while gate.waiting().len() < AT_ONCE {
+            events.recv().await.unwrap();
+        }
+        assert_eq!(scene.journal.children(session.id(), 99).await.unwrap().len(), AT_ONCE);
+        let one = gate.waiting().remove(0);
+        gate.reply(&one.id, Reply::Once).unwrap();
+        // Who has ended makes room.
+        while gate.waiting().len() < AT_ONCE {
+            events.recv().await.unwrap();
+        }
+        gate.waiting().iter().for_each(|ask| gate.reply(&ask.id, Reply::Once).unwrap());
+    });
+    assert_eq!(end.unwrap(), TurnEnd::Finished("stop".to_owned()));
+    assert!((0..=AT_ONCE).all(|number| scene.project().join(number.to_string()).exists()));
+}
+
+#[tokio::test]
 async fn a_task_shows_what_it_does_while_it_runs() {
     let mut scene = Scene::with(&[("a.rs", "fn foo() {}\n")]);
     scene.model(vec![task("look")]).model(vec![says("Seen.")]);

@@ -60,6 +60,19 @@ async fn calls_of_a_batch_ask_like_others() {
 }
 
 #[tokio::test]
+async fn a_batch_makes_no_batches_whatever_it_calls_them() {
+    let mut scene = Scene::with(&[("a.rs", "")]);
+    let inner = |name: &str| json!({"tool": name, "parameters": {"tool_calls": [read("a.rs")]}});
+    let names = ["batch", "Batch", "bat_ch", "functions.batch", "tools:BATCH"];
+    scene.model(vec![batch(names.map(inner).into_iter().collect())]).model(vec![says("No.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let text = transcript(&scene.journal.history(session.id()).await.unwrap());
+    assert!(!text.contains("read: a.rs"), "{text}");
+    assert!(text.contains("batch: 0 of 1 calls"), "{text}");
+}
+
+#[tokio::test]
 async fn a_stop_closes_the_calls_of_a_batch() {
     let mut scene = Scene::with(&[]);
     let hang = "echo begun; trap 'echo ended; exit' TERM; while :; do sleep 0.01; done";
@@ -205,4 +218,40 @@ async fn whatever_a_crash_leaves_of_a_task_is_closed_with_its_session() {
         drop(opened);
     }
     assert!(with_open_tasks > 5, "{with_open_tasks}");
+}
+
+#[tokio::test]
+async fn a_task_that_outlives_its_stopped_session_is_closed_with_it() {
+    let mut scene = Scene::with(&[]);
+    let task = json!({"description": "hang", "prompt": "Please hang.", "subagent_type": "explore"});
+    scene.model(vec![call("task", task)]);
+    let hang = "echo begun; trap 'exit' TERM; while :; do sleep 0.01; done";
+    scene.other("Please hang", vec![vec![call("bash", json!({"command": hang}))]]);
+    let mut heard = scene.journal.subscribe();
+    let session = scene.session().await;
+    let (end, ()) = tokio::join!(session.prompt(Prompt::text("go")), async {
+        let below = |event: &Event| event.session_id() != session.id() && crate::ends::runs(event);
+        crate::scene::until(&scene, &session, below).await;
+        session.abort().await;
+    });
+    assert_eq!(end.unwrap(), TurnEnd::Aborted);
+    // The program ended before the task did: of the task, nothing was stored any more.
+    let journal = Journal::memory();
+    let mut runs = false;
+    while let Ok(event) = heard.try_recv() {
+        let below = event.session_id() != session.id();
+        if !(below && runs) {
+            journal.record(event.clone()).await.unwrap();
+        }
+        runs |= below && crate::ends::runs(&event);
+    }
+    let child = journal.children(session.id(), 9).await.unwrap().remove(0);
+    let open = async || {
+        let history = journal.history(&child.id).await.unwrap();
+        history.messages().iter().flat_map(|turned| &turned.parts).any(|part| part.is_open())
+    };
+    assert!(open().await);
+    let left = Scene { journal: journal.clone(), ..Scene::with(&[]) };
+    let _opened = Session::open(left.setup(), session.id()).await.unwrap();
+    assert!(!open().await);
 }

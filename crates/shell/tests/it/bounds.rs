@@ -153,3 +153,18 @@ proptest! {
         prop_assert!(shown || text_in || !found.is_known() || text.contains(['<', '#', '\'', '"', '\\', '=']), "{text:?} {found:?}");
     }
 }
+
+#[test]
+fn numbers_that_the_parser_cannot_hold_are_unknown() {
+    for text in [
+        "99999999999> out",
+        "cat 2147483648<in",
+        "a 44444444444444444444>&1",
+        "echo $(b 99999999999> x)",
+        "ls ~99999999999/a",
+    ] {
+        assert!(!look(text).is_known(), "{text}");
+    }
+    assert!(look("cat 2147483647< in").is_known());
+    assert!(look("echo 99999999999 > out").is_known());
+}

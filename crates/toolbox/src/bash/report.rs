@@ -46,12 +46,19 @@ pub(crate) struct Long<'a> {
     lines: u64,
     /// Bytes that were written in all.
     bytes: u64,
+    /// Who else can look through the rest, see [`haft_tool::reader_hint`].
+    reader: String,
 }
 
-/// Cuts the output down to its end, if it is too long.
-pub(crate) fn cut<'a>(text: &'a str, limits: Limits, window: &Window) -> Option<Long<'a>> {
+/// Cuts the output down to its end, if it is too long. `reader` then says who else can look through the rest.
+pub(crate) fn cut<'a>(
+    text: &'a str,
+    limits: Limits,
+    window: &Window,
+    reader: impl FnOnce() -> String,
+) -> Option<Long<'a>> {
     let cut = tail(text, limits)?;
-    Some(Long { cut, lines: window.lines(), bytes: window.bytes() })
+    Some(Long { cut, lines: window.lines(), bytes: window.bytes(), reader: reader() })
 }
 
 impl Long<'_> {
@@ -89,7 +96,7 @@ pub(super) fn report(
 }
 
 fn beginning(long: &Long<'_>, file: Option<&str>) -> String {
-    let Long { cut, lines, bytes } = long;
+    let Long { cut, lines, bytes, reader } = long;
     let shown = if cut.inside_line {
         format!("Showing the last {} of {bytes} bytes", cut.kept.len())
     } else {
@@ -97,7 +104,7 @@ fn beginning(long: &Long<'_>, file: Option<&str>) -> String {
         format!("Showing the last {shown} of {lines} lines")
     };
     match file {
-        Some(file) => format!("{shown}. {file}: grep it, or read it with an offset."),
+        Some(file) => format!("{shown}. {file}: grep it, or read it with an offset.{reader}"),
         None => format!("{shown}. The rest could not be kept: ask for less at once."),
     }
 }
@@ -159,7 +166,7 @@ mod tests {
     fn check_left(text: &str, end: End, stopped: Option<Stopped>, left: &Left, want: Expect) {
         let mut window = Window::default();
         window.push(text.as_bytes());
-        let long = cut(text, Limits::default(), &window);
+        let long = cut(text, Limits::default(), &window, String::new);
         want.assert_eq(&report(text, long.as_ref(), Some("The whole output is in F"), end, stopped, left));
     }
 
@@ -261,10 +268,10 @@ mod tests {
         let text: String = (1..=2500).map(|number| format!("{number}\n")).collect();
         let mut window = Window::default();
         window.push(text.as_bytes());
-        let long = cut(&text, Limits::default(), &window);
+        let long = cut(&text, Limits::default(), &window, || " Ask R.".to_owned());
         let report = report(&text, long.as_ref(), Some("The whole output is in F"), WELL, None, &Left::Nothing);
         let start = "...output truncated...\n\nShowing the last 1999 of 2500 lines. The whole output is in F: grep it, \
-                     or read it with an offset.\n\n502\n503\n";
+                     or read it with an offset. Ask R.\n\n502\n503\n";
         assert!(report.starts_with(start), "{}", &report[..200]);
         assert!(report.ends_with("\n2500\n"));
     }
@@ -274,10 +281,10 @@ mod tests {
         for text in ["z".repeat(120_000), "z".repeat(120_000) + "\n"] {
             let mut window = Window::default();
             window.push(text.as_bytes());
-            let report =
-                report(&text, cut(&text, Limits::default(), &window).as_ref(), None, WELL, None, &Left::Nothing);
+            let long = cut(&text, Limits::default(), &window, || " Ask R.".to_owned());
+            let report = report(&text, long.as_ref(), None, WELL, None, &Left::Nothing);
             assert!(report.contains("Showing the last 51200 of "), "{}", &report[..100]);
-            assert!(report.contains("could not be kept"));
+            assert!(report.contains("could not be kept") && !report.contains("Ask R"));
             assert!(report.len() > 51_200);
         }
     }

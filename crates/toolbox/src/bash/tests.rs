@@ -394,6 +394,24 @@ async fn an_output_of_any_size_is_kept_whole_and_shown_at_its_end() {
 }
 
 #[tokio::test]
+async fn who_may_hand_on_tasks_is_told_to_let_another_look() {
+    let scene = Scene::new();
+    let hint = "To look through much of it, give its path to explore with `task`.";
+    let told = async |input: Value| scene.run("bash", input).await.unwrap().text.contains(hint);
+    assert!(!told(json!({"command": "seq 1 3000"})).await);
+    scene.bench.delegates(&["explore", "general"]);
+    assert!(told(json!({"command": "seq 1 3000"})).await);
+    // In what a job wrote too, at the first look or the second.
+    let command = json!({"command": "seq 1 3000", "background": true});
+    let begun = scene.run("bash", command).await.unwrap();
+    let ended = scene.run("job_output", json!({"id": begun.metadata["jobId"], "wait": 600_000})).await.unwrap();
+    assert!(begun.text.contains(hint) || ended.text.contains(hint), "{}", ended.text);
+    // One that asks an agent that may not.
+    scene.bench.delegates(&["general", ".explore"]);
+    assert!(!told(json!({"command": "seq 1 3000"})).await);
+}
+
+#[tokio::test]
 async fn what_is_kept_are_the_bytes_themselves() {
     let scene = Scene::new();
     let command = "i=0; while [ $i -lt 2500 ]; do printf '\\033[3%dm%d\\000\\r\\n' $((i % 8)) $i; i=$((i + 1)); done";

@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 
 use super::document::{Change, Document};
-use super::find::{Found, find};
+use super::find::{Found, MAX_PUT, find};
 use super::how::How;
 use super::nearest::nearest;
 use crate::text::lf;
 
 /// Most edits that are made at once.
 pub const MAX_EDITS: usize = 200;
+
+/// Most bytes of a content that edits have made larger.
+const MAX_RESULT: usize = MAX_PUT;
 
 const MARK: char = '\u{feff}';
 
@@ -76,6 +79,11 @@ pub enum Reason {
     },
     /// There are more than [`MAX_EDITS`].
     TooMany,
+    /// It is in so many places, or so much is to be put there, that the content would grow beyond all reason.
+    TooMuch {
+        /// In how many places it is.
+        count: usize,
+    },
 }
 
 /// Makes `edits` in `content`, each in what the one before left, all of them or none.
@@ -99,6 +107,9 @@ pub fn apply(content: &str, edits: &[Replacement]) -> Result<Applied, Refusal> {
         places += found.1;
         how.push(found.0);
         document.change(&found.2);
+        if document.text().len() > MAX_RESULT.max(content.len()) {
+            return Err(refuse(number, Reason::TooMuch { count: found.1 }));
+        }
     }
     Ok(Applied { content: document.into_content(), places, how })
 }
@@ -117,16 +128,18 @@ fn one(text: &str, edit: &Replacement) -> Result<(How, usize, Vec<Change>), Reas
     if old.is_empty() {
         return Err(Reason::Empty);
     }
-    let Some(Found { how, places, too_large }) = find(text, &old, &new) else {
+    let Some(Found { how, count, places, too_large }) = find(text, &old, &new) else {
         return Err(Reason::NotFound { advice: nearest(text, &old) });
     };
-    let count = places.len();
     if count > 1 && !edit.all {
         let starts: Vec<usize> = places.iter().take(MAX_NAMED).map(|place| place.start).collect();
         return Err(Reason::Several { count, lines: lines(text, &starts), how });
     }
     if too_large {
         return Err(Reason::TooLarge { line: lines(text, &[places[0].start])[0] });
+    }
+    if places.len() < count {
+        return Err(Reason::TooMuch { count });
     }
     let (mut changes, mut done, mut made) = (Vec::new(), 0, 0);
     for place in places {

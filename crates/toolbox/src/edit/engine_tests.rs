@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::find::{MAX_PLACES, MAX_PUT};
 use super::invariants::hold;
 use super::{How, MAX_EDITS, Reason, Replacement, apply};
 
@@ -293,4 +294,24 @@ proptest! {
             prop_assert!(done.content.starts_with(guard) && done.content.ends_with(guard), "{:?}", done.content);
         }
     }
+}
+
+#[test]
+fn what_grows_beyond_reason_is_refused() {
+    let all = |content: &str, old: &str, new: &str| one(content, old, new, true).map(|(_, content)| content.len());
+    let commas = ",".repeat(MAX_PLACES + 1);
+    assert_eq!(all(&commas[1..], ",", ";;"), Ok(2 * MAX_PLACES));
+    assert_eq!(all(&commas, ",", ";;"), Err(Reason::TooMuch { count: MAX_PLACES + 1 }));
+    // Asked for one, it is told of all of them.
+    let several = Reason::Several { count: MAX_PLACES + 1, lines: vec![1; 10], how: How::Exact };
+    assert_eq!(one(&commas, ",", ";", false), Err(several));
+    let long = "x".repeat(MAX_PUT / 1000);
+    assert!(all(&commas[..1000], ",", &long).is_ok());
+    assert_eq!(all(&commas[..1001], ",", &long), Err(Reason::TooMuch { count: 1001 }));
+    // The same where the old text is not exact, and where one edit after the other makes it grow.
+    let lines = "  some_line\n".repeat(1100);
+    assert_eq!(all(&lines, "some_line  \n", &format!("{long}\n")), Err(Reason::TooMuch { count: 1100 }));
+    let twice = edit("a", &"a".repeat(2), true);
+    let more = apply("aaaa", &vec![twice; 40]).unwrap_err();
+    assert_eq!((more.edit, more.reason), (15, Reason::TooMuch { count: 4 << 15 }));
 }

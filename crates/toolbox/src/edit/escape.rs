@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::document::Change;
+use super::find::MAX_PUT;
 use super::walk::MAX_COMPARED;
 use super::windows::is_little;
 
@@ -77,12 +78,16 @@ pub(super) fn escaped(text: &str, old: &str, new: &str) -> Vec<Change> {
     let new = new.strip_prefix(&old[..old.len() - old.trim_start().len()]).unwrap_or(new.trim_start());
     let new = new.strip_suffix(&old[old.trim_end().len()..]).unwrap_or(new.trim_end());
     let Some(anchor) = anchor(bare, &units) else { return Vec::new() };
-    let mut left = MAX_COMPARED;
+    let (mut left, mut put) = (MAX_COMPARED, 0);
     let mut changes: Vec<Change> = Vec::new();
     for (hit, _) in text.match_indices(&bare[anchor.clone()]) {
         let mut at = |own| Found::at(text, &units, &anchor, hit, own, &mut left);
         let Some(found) = at(true).or_else(|| at(false)) else { continue };
         let Some(change) = found.change(text, bare, &units, new) else { return Vec::new() };
+        put += change.text.len();
+        if put > MAX_PUT {
+            return Vec::new();
+        }
         if changes.last().is_none_or(|last| last.range.end <= change.range.start) {
             changes.push(change);
         }

@@ -35,6 +35,11 @@ fn reason(path: &str, reason: &Reason) -> String {
             "what oldString seems to mean, from line {line} of {path} on, is much longer than it; read that part of the \
              file and copy all of the text that is to be replaced"
         ),
+        Reason::TooMuch { count } => format!(
+            "{path} contains oldString in {}, and what would come of replacing it is too much for edit; change the file \
+             with a program in bash (sed, perl)",
+            if *count == 1 { "1 place".to_owned() } else { format!("{count} places") }
+        ),
         Reason::TooMany => format!("a call takes up to {MAX_EDITS} edits; make the others in another"),
     }
 }
@@ -107,6 +112,14 @@ mod tests {
             1,
             expect![
                 "src/a contains oldString (apart from indentation) in 11 places, on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …. Take in lines around the one you mean until only it fits, or set replaceAll to change them all."
+            ],
+        );
+        check(
+            0,
+            Reason::TooMuch { count: 100_001 },
+            1,
+            expect![
+                "src/a contains oldString in 100001 places, and what would come of replacing it is too much for edit; change the file with a program in bash (sed, perl)"
             ],
         );
         check(

@@ -13,11 +13,19 @@ use super::undo;
 use super::walk::walk;
 use super::windows::{Index, is_little};
 
+/// Most places that are changed at once.
+pub(super) const MAX_PLACES: usize = 100_000;
+/// Most bytes that are put into all of them together.
+pub(super) const MAX_PUT: usize = 64 * 1024 * 1024;
+
 /// What an edit comes to.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) how: How,
-    /// For each place where the old text is, in order, where it begins and what is to be changed there.
+    /// In how many places the old text is.
+    pub(super) count: usize,
+    /// For each of them, in order, where it begins and what is to be changed there. Fewer where all would be more than
+    /// [`MAX_PLACES`], or come to more than [`MAX_PUT`].
     pub(super) places: Vec<Spot>,
     /// Whether what was found is much longer than the old text.
     pub(super) too_large: bool,
@@ -58,19 +66,21 @@ pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
 
 /// What is there byte for byte.
 fn exact(text: &str, old: &str, new: &str, how: How) -> Option<Found> {
-    let mut starts: Vec<usize> = text.match_indices(old).map(|(at, _)| at).collect();
-    // Where two places overlap they are still two; the last such pair is enough to see that.
     let last = text.rfind(old)?;
-    if starts.last() != Some(&last) {
-        starts.push(last);
-    }
+    let apart = || text.match_indices(old).map(|(at, _)| at);
+    // Where two places overlap they are still two; the last such pair is enough to see that.
+    let overlapping = apart().last().filter(|at| *at != last).map(|_| last);
+    let count = apart().count() + usize::from(overlapping.is_some());
     let (before, after) = shared(old, new);
+    let put = &new[before..new.len() - after];
     let spot = |start: usize| {
         let range = start + before..start + old.len() - after;
-        let change = Change { range, text: new[before..new.len() - after].to_owned() };
+        let change = Change { range, text: put.to_owned() };
         Spot { start, end: start + old.len(), changes: vec![change] }
     };
-    Some(Found { how, places: starts.into_iter().map(spot).collect(), too_large: false })
+    let most = (MAX_PUT / put.len().max(1)).clamp(1, MAX_PLACES);
+    let places = apart().chain(overlapping).take(most).map(spot).collect();
+    Some(Found { how, count, places, too_large: false })
 }
 
 /// How many bytes both texts have in common at the beginning and at the end.
@@ -162,8 +172,8 @@ fn unescaped(file: &Lines<'_>, old: &str, new: &str) -> Option<Found> {
     let changes = escaped(file.text, old, new);
     if !changes.is_empty() {
         let spot = |change: Change| Spot { start: change.range.start, end: change.range.end, changes: vec![change] };
-        let places = changes.into_iter().map(spot).collect();
-        return Some(Found { how: How::Escapes, places, too_large: false });
+        let places: Vec<Spot> = changes.into_iter().map(spot).collect();
+        return Some(Found { how: How::Escapes, count: places.len(), places, too_large: false });
     }
     let bare = unescape(old)?;
     if is_little(&[old]) || bare.trim().is_empty() {
@@ -186,12 +196,17 @@ fn drift(index: &Index<'_>, old_sheet: &Sheet<'_>, new_sheet: &Sheet<'_>) -> Opt
 fn merged(file: &Lines<'_>, how: How, places: Vec<Place>, old: &Sheet<'_>, new: &Sheet<'_>) -> Option<Found> {
     let merge = Merge::new(old, new);
     let too_large = places.iter().any(|place| is_much_larger(file.text, place, old));
-    let spot = |place: Place| {
-        let range = place.range();
-        Some(Spot { start: range.start, end: range.end, changes: merge.at(file.text, &place)? })
-    };
-    let places: Option<Vec<Spot>> = places.into_iter().map(spot).collect();
-    Some(Found { how, places: places?, too_large })
+    let (count, mut put) = (places.len(), 0);
+    let mut spots = Vec::with_capacity(count.min(MAX_PLACES));
+    for place in places.into_iter().take(MAX_PLACES) {
+        if put > MAX_PUT {
+            break;
+        }
+        let (range, changes) = (place.range(), merge.at(file.text, &place)?);
+        put += changes.iter().map(|change| change.text.len()).sum::<usize>();
+        spots.push(Spot { start: range.start, end: range.end, changes });
+    }
+    Some(Found { how, count, places: spots, too_large })
 }
 
 /// Lines that a place may have more than the old text, or as many as it has if those are more.

@@ -42,8 +42,10 @@ impl<'a> Merge<'a> {
             let row = row.clone().filter(|_| at > 0 || !place.cut_first)?;
             Some((at, *old, &text[row]))
         });
+        // The first line of a cut place has its indentation in front of it.
+        let new = self.new.lines.iter().copied().skip(usize::from(place.cut_first));
         let here =
-            Here { merge: self, text, place, indents: Indents::learn(pairs.clone()), noise: Noise::learn(pairs) };
+            Here { merge: self, text, place, indents: Indents::learn(pairs.clone(), new), noise: Noise::learn(pairs) };
         if !self.steps.iter().all(|step| here.is_whole(step)) {
             return None;
         }

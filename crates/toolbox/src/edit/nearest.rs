@@ -3,24 +3,16 @@
 //! The work is bounded: files of more than [`MAX_LINES`] lines are not looked at, and of the text so many lines are
 //! compared with each place that there are at most [`MAX_COMPARED`] comparisons in all.
 
-use std::collections::HashSet;
+use crate::matching::near::{MAX_COMPARED, MAX_LINES, dense, nearest_line, quote, squash, words};
 
-/// Most lines of a file that is looked at.
-const MAX_LINES: usize = 200_000;
 /// Most bytes of a file that are looked at.
 const MAX_LOOKED: usize = 512 * 1024;
 /// Most words that are looked for to find the part of a longer file.
 const MAX_TRIED: usize = 4;
-/// Most comparisons of two lines.
-const MAX_COMPARED: usize = 5_000_000;
 /// Most places that are named.
 const MAX_PLACES: usize = 3;
-/// Most characters of a line that are quoted.
-const MAX_QUOTED: usize = 80;
 /// Most lines that are shown to be others.
 const MAX_MISFITS: usize = 3;
-/// Most words of a line that are looked for elsewhere.
-const MAX_WORDS: usize = 50;
 
 const READ_AGAIN: &str = "Read the file again and copy the text exactly.";
 
@@ -40,7 +32,8 @@ pub(super) fn nearest(content: &str, old: &str) -> String {
     if let Some(places) = places(&file, &wanted) {
         return describe(&file, &wanted, &places, before);
     }
-    match like_words(&file, &wanted) {
+    let longest = wanted.iter().max_by_key(|line| line.len());
+    match longest.and_then(|longest| nearest_line(&file, longest)) {
         Some(line) => format!("The nearest is line {}: {}. {READ_AGAIN}", before + line + 1, quote(file[line])),
         None => format!("Nothing like it is there. {READ_AGAIN}"),
     }
@@ -138,11 +131,6 @@ fn places(file: &[&str], wanted: &[&str]) -> Option<Vec<usize>> {
     (!places.is_empty() && best * 2 >= full).then_some(places)
 }
 
-/// `line` without white space, in lower case.
-fn squash(line: &str) -> String {
-    line.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
-}
-
 fn describe(file: &[&str], wanted: &[&str], places: &[usize], before: usize) -> String {
     let start = places[0];
     let span = |start: usize| {
@@ -184,11 +172,12 @@ enum Difference {
 type Simplify = fn(&str) -> String;
 
 /// Ways to look at a line that make two of them the same, the narrowest first.
-const WAYS: [(&str, Simplify); 6] = [
+const WAYS: [(&str, Simplify); 7] = [
+    ("line breaks or blank lines at its ends", str::to_owned),
     ("indentation", |line| line.trim_start().to_owned()),
     ("white space at the end of lines", |line| line.trim_end().to_owned()),
     ("white space at the beginning and end of lines", |line| line.trim().to_owned()),
-    ("white space", |line| line.chars().filter(|c| !c.is_whitespace()).collect()),
+    ("white space", dense),
     ("upper and lower case", str::to_lowercase),
     ("case and white space", squash),
 ];
@@ -205,28 +194,6 @@ fn difference(file: &[&str], wanted: &[&str], start: usize) -> Difference {
         }
     }
     Difference::Lines((0..wanted.len()).filter(|&index| is_misfit(index, squash)).collect())
-}
-
-/// The line that shares most words with the longest wanted one, if it shares half of them.
-fn like_words(file: &[&str], wanted: &[&str]) -> Option<usize> {
-    let longest = wanted.iter().max_by_key(|line| line.len())?;
-    let words: HashSet<&str> = words(longest).take(MAX_WORDS).collect();
-    let shared = |line: &str| self::words(line).filter(|word| words.contains(word)).collect::<HashSet<_>>().len();
-    let scores = file.iter().enumerate().map(|(index, line)| (shared(line), index));
-    // Of equally good lines the first.
-    let (score, line) = scores.max_by_key(|&(score, index)| (score, std::cmp::Reverse(index)))?;
-    (score > 0 && score * 2 >= words.len()).then_some(line)
-}
-
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
-}
-
-fn quote(line: &str) -> String {
-    match line.char_indices().nth(MAX_QUOTED) {
-        Some((at, _)) => format!("`{}…`", &line[..at]),
-        None => format!("`{line}`"),
-    }
 }
 
 #[cfg(test)]
@@ -258,6 +225,7 @@ mod tests {
             "\tlet b = 2;\n\tif a < b {",
             expect!["Lines 3-4 differ from it only in white space at the beginning and end of lines."],
         );
+        check("let a = 1\n", expect!["Line 2 differs from it only in line breaks or blank lines at its ends."]);
         check("run(a,b);", expect!["Line 5 differs from it only in white space."]);
         check("Run(a, b)", expect!["Line 5 differs from it only in upper and lower case."]);
         check("RUN(a,b)", expect!["Line 5 differs from it only in case and white space."]);
@@ -300,23 +268,6 @@ mod tests {
     fn a_line_with_the_same_words_is_better_than_nothing() {
         check("let b = compute(2)", expect!["The nearest is line 3: `    let b = 2;  `."]);
         check("something else entirely", expect!["Nothing like it is there."]);
-    }
-
-    #[test]
-    fn long_lines_are_quoted_in_part() {
-        let line = |length: usize| format!("same words {}", "é".repeat(length - "same words ".len()));
-        let quoted = |line: &str| advice(line, "words are the same");
-        assert_eq!(quoted(&line(MAX_QUOTED)), format!("The nearest is line 1: `{}`.", line(MAX_QUOTED)));
-        assert_eq!(quoted(&line(MAX_QUOTED + 1)), format!("The nearest is line 1: `{}…`.", line(MAX_QUOTED)));
-    }
-
-    #[test]
-    fn only_the_first_words_of_a_line_are_looked_for() {
-        let words = |numbers: std::ops::Range<usize>| numbers.map(|number| format!("w{number} ")).collect::<String>();
-        let wanted = words(0..2 * MAX_WORDS);
-        assert!(advice(&words(0..MAX_WORDS / 2).replace(' ', ";"), &wanted).starts_with("The nearest is line 1"));
-        let last = words(MAX_WORDS..2 * MAX_WORDS).replace(' ', ";");
-        assert_eq!(advice(&last, &wanted), "Nothing like it is there.");
     }
 
     #[test]

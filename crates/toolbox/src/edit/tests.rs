@@ -103,7 +103,7 @@ async fn what_cannot_work_is_refused_with_the_next_step() {
         scene.fails("edit", args(near, "a", "b"), &meant).await;
     }
     scene.fails("edit", args("src", "a", "b"), "is a folder, not a file").await;
-    scene.fails("edit", args("latin1", "caf", "b"), "is no text that could be written back").await;
+    scene.fails("edit", args("latin1", "caf", "b"), "is no text, or in no encoding that").await;
     scene.fails("edit", args("a", "IF x {", "b"), "Line 1 differs from it only in upper and lower case").await;
     std::fs::File::create(scene.path("huge")).unwrap().set_len(MAX_FILE + 1).unwrap();
     scene.fails("edit", args("huge", "a", "b"), "edit takes files of up to 16777216").await;

@@ -8,17 +8,19 @@ use serde_json::json;
 use super::engine::{Applied, Refusal, Replacement, apply};
 use super::explain::explain;
 use super::how::How;
+use crate::beside::beside;
 use crate::diff::Diff;
 use crate::glob::missing;
 use crate::reach::reach_file;
 use crate::seen::{saw, unchanged};
-use crate::text::{Text, count_lines, lf};
+use crate::text::{NO_TEXT, Text, count_lines, lf};
 
 /// Largest file, in bytes, that is edited.
 pub(super) const MAX_FILE: u64 = 16 * 1024 * 1024;
 
-/// Texts up to this size together, in bytes, are edited where the caller runs: it takes less than a millisecond or two.
-const EDITED_AT_ONCE: usize = 64 * 1024;
+/// Texts up to this size together, in bytes, are edited and compared where the caller runs: it takes less than a
+/// millisecond or two.
+const EDITED_AT_ONCE: usize = 16 * 1024;
 
 /// A change that is worked out and not made yet.
 struct Change {
@@ -95,15 +97,8 @@ async fn creation(
         }
         Err(error) => return Err(error).tell_model(),
     }
-    let count = edits.len();
     let first = edits.remove(0).new;
-    let refused = |refusal: Refusal| {
-        let refusal = Refusal { edit: refusal.edit + 1, ..refusal };
-        ToolError::Failed(explain(&path, &refusal, count))
-    };
-    let new = edited(first, edits).await.1.map_err(refused)?.content;
-    let diff = Diff::between(&path, "", &lf(&new)).await;
-    Ok(Change { old: None, diff, new: new.into_bytes(), places: 1, how: Vec::new() })
+    Work { path, old: None, file: Text::new(&first), edits }.change().await
 }
 
 async fn replacement(
@@ -124,31 +119,44 @@ async fn replacement(
     };
     unchanged(call, target, stamp)?;
     let path = target.path().display().to_string();
-    let Some(mut file) = Text::read(&bytes) else {
-        let advice = "is no text that could be written back as it is, so editing would damage it; change it with a program in bash";
-        return Err(ToolError::Failed(format!("{path} {advice}")));
+    let (bytes, file) = Text::read_beside(bytes).await;
+    let Some(file) = file else {
+        let advice = "and editing would damage it; change it with a program in bash";
+        return Err(ToolError::Failed(format!("{path} is {NO_TEXT}, {advice}")));
     };
-    let count = edits.len();
-    let (old, applied) = edited(std::mem::take(&mut file.text), edits).await;
-    let Applied { content, places, how } =
-        applied.map_err(|refusal| ToolError::Failed(explain(&path, &refusal, count)))?;
-    let diff = Diff::between(&path, &lf(&old), &lf(&content)).await;
-    file.text = content;
-    Ok(Change { old: Some(bytes), new: file.bytes().tell_model()?, diff, places, how })
+    Work { path, old: Some(bytes), file, edits }.change().await
 }
 
-/// Works out the edits without holding up whoever else runs on this thread, and gives the content back.
-async fn edited(content: String, edits: Vec<Replacement>) -> (String, Result<Applied, Refusal>) {
-    let size = content.len() + edits.iter().map(|edit| edit.old.len() + edit.new.len()).sum::<usize>();
-    let work = move || {
-        let applied = apply(&content, &edits);
-        (content, applied)
-    };
-    if size <= EDITED_AT_ONCE {
-        return work();
+/// All that is needed to work out a change.
+struct Work {
+    path: String,
+    /// The bytes of the file; `None` for one that the first edit makes.
+    old: Option<Vec<u8>>,
+    file: Text,
+    /// Without the one that makes the file.
+    edits: Vec<Replacement>,
+}
+
+impl Work {
+    /// Works it out without holding up whoever else runs on this thread.
+    async fn change(self) -> Result<Change, ToolError> {
+        let size = self.file.text.len() + self.edits.iter().map(|edit| edit.old.len() + edit.new.len()).sum::<usize>();
+        if size <= EDITED_AT_ONCE { self.made() } else { beside(move || self.made()).await }
     }
-    // The work is never aborted, so an error is a panic in it, which goes on here.
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+
+    fn made(self) -> Result<Change, ToolError> {
+        let Self { path, old, file, edits } = self;
+        let before = usize::from(old.is_none());
+        let refused = |refusal: Refusal| {
+            let refusal = Refusal { edit: refusal.edit + before, ..refusal };
+            ToolError::Failed(explain(&path, &refusal, edits.len() + before))
+        };
+        let Applied { content, places, how } = apply(&file.text, &edits).map_err(refused)?;
+        let was = if old.is_some() { lf(&file.text) } else { "".into() };
+        let diff = Diff::new(&path, &was, &lf(&content));
+        let new = Text { text: content, ..file }.bytes().tell_model()?;
+        Ok(Change { old, new, diff, places, how })
+    }
 }
 
 fn said(path: &str, change: &Change) -> String {

@@ -1,10 +1,10 @@
-//! What the model and the clients are told of jobs. Pure.
+//! What the model and the clients are told of jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_tool::Output;
 use haft_tool::truncate::preview;
+use haft_tool::{Call, Output, reader_hint};
 use serde_json::{Value, json};
 
 use super::{Job, Over, State, Why};
@@ -12,9 +12,9 @@ use crate::bash::report;
 use crate::bash::window::News;
 
 /// How the job is, and what is new.
-pub(super) fn look(job: &Job, state: &State, news: &News, title: &str) -> Output {
+pub(super) fn look(job: &Job, state: &State, news: &News, title: &str, call: &Call) -> Output {
     let how = how(state.over.as_ref(), job.begun.elapsed());
-    let cut = report::cut(&news.text, job.limits, &state.window);
+    let cut = report::cut(&news.text, job.limits, &state.window, || reader_hint(call));
     let words = match (&state.over, &state.path) {
         (Some(over), _) => over.words.clone(),
         (None, Some(path)) => Some(format!("All that it wrote so far is in {path}")),

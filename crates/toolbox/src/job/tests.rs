@@ -1,5 +1,6 @@
 //! Jobs on a temporary project, with real shells.
 
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::*;
@@ -185,9 +186,7 @@ fn the_end_of_the_program_is_the_end_of_its_jobs() {
 async fn no_more_run_than_may_and_no_more_are_remembered() {
     let scene = Scene::new();
     let jobs = scene.bench.call().belongings().of::<Jobs>();
-    for _ in 0..MAX_RUNNING {
-        begin(&scene, "sleep 1000").await;
-    }
+    join_all((0..MAX_RUNNING).map(|_| begin(&scene, "sleep 1000"))).await;
     let full = format!("{MAX_RUNNING} jobs run already; end one with job_kill first: job_1, job_2,");
     scene.fails("bash", json!({"command": "touch made", "background": true}), &full).await;
     assert!(!std::path::Path::new(&scene.path("made")).exists());
@@ -204,6 +203,14 @@ async fn no_more_run_than_may_and_no_more_are_remembered() {
     let all = jobs.all();
     assert!(all.len() <= MAX_ENDED + 1, "{}", all.len());
     assert_eq!(all.last().unwrap().id(), format!("job_{}", MAX_RUNNING + MAX_ENDED));
+    // Also where many end at once.
+    join_all((0..MAX_RUNNING).map(|_| begin(&scene, "sleep 1000"))).await;
+    jobs.all().iter().for_each(|job| job.kill());
+    for job in jobs.all() {
+        job.ended().await;
+    }
+    begin(&scene, "sleep 1000").await;
+    assert_eq!(jobs.all().len(), MAX_ENDED + 1);
 }
 
 #[tokio::test]

@@ -2,6 +2,9 @@
 //!
 //! A model may have written a block one level deeper than it stands in the file, or with tabs for spaces. The lines that
 //! it repeated from the file show how: each is a pair of an indentation as the model writes it and as the file has it.
+//!
+//! A model that lost the indentation of all old lines and not that of the new ones is found out by new lines none of which
+//! stand less deep than the file's: those are already as the file would have them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,9 +42,12 @@ impl Default for Scale {
 }
 
 impl<'a> Indents<'a> {
-    /// Learns from pairs of the same line: its number, as the model wrote it, as the file has it. Blank ones teach
-    /// nothing.
-    pub(crate) fn learn(pairs: impl IntoIterator<Item = (usize, &'a str, &'a str)>) -> Self {
+    /// Learns from pairs of the same line: its number, as the model wrote it, as the file has it; and from all lines of
+    /// the new text. Blank ones teach nothing.
+    pub(crate) fn learn<'n>(
+        pairs: impl IntoIterator<Item = (usize, &'a str, &'a str)>,
+        new: impl IntoIterator<Item = &'n str>,
+    ) -> Self {
         let mut known: HashMap<&str, Vec<(usize, &str)>> = HashMap::new();
         let mut all = Vec::new();
         for (at, model, file) in pairs {
@@ -52,8 +58,18 @@ impl<'a> Indents<'a> {
             known.entry(pair.0).or_default().push((at, pair.1));
             all.push(pair);
         }
-        let changed = all.iter().any(|(model, file)| model != file);
+        let least = all.iter().map(|(_, file)| *file).min_by_key(|file| file.len()).unwrap_or_default();
+        let mut new = new.into_iter().filter(|line| !line.trim().is_empty());
+        let lost = !least.is_empty()
+            && all.iter().all(|(model, _)| model.is_empty())
+            && new.all(|line| line.starts_with(least));
+        let changed = !lost && all.iter().any(|(model, file)| model != file);
         Self { known, scale: if changed { Scale::of(&all) } else { Scale::default() }, changed }
+    }
+
+    /// Whether each indentation of the model's stands for one of the file's only.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.known.values().all(|there| there.iter().all(|(_, file)| *file == there[0].1))
     }
 
     /// `line`, which is to stand near line `near` of those learned from, with its indentation as the file would have it.
@@ -161,8 +177,29 @@ mod tests {
     #[track_caller]
     fn check(model: &str, file: &str, line: &str, want: &str) {
         let pairs = model.lines().zip(file.lines()).enumerate().map(|(at, (model, file))| (at, model, file));
-        let indents = Indents::learn(pairs);
+        // What the model repeats stands in the new text, too.
+        let indents = Indents::learn(pairs, model.lines().chain([line]));
         assert_eq!(indents.apply(model.lines().count(), line), want, "{model:?} {file:?}");
+    }
+
+    #[test]
+    fn new_lines_that_are_indented_as_the_file_stay() {
+        #[track_caller]
+        fn check(old: &[(&str, &str)], new: &[&str], want: &[&str]) {
+            let pairs = old.iter().enumerate().map(|(at, (model, file))| (at, *model, *file));
+            let indents = Indents::learn(pairs, new.iter().copied());
+            let got: Vec<_> = new.iter().map(|line| indents.apply(0, line)).collect();
+            assert_eq!(got, want);
+        }
+        check(&[("a", "    a"), ("b", "    b")], &["    c"], &["    c"]);
+        check(&[("a", "    a"), ("b", "        b")], &["    c", "", "        d"], &["    c", "", "        d"]);
+        // One that stands less deep shows that all stand as the old ones do.
+        check(&[("if a:", "    if a:")], &["if b:", "    c"], &["    if b:", "        c"]);
+        check(&[("a", "\ta")], &["    c"], &["\t\tc"]);
+        // What is too deep is no less deep than the file's, either.
+        check(&[("        a", "    a")], &["        c"], &["    c"]);
+        check(&[("  a", "    a")], &["    c"], &["      c"]);
+        check(&[("a", "a"), ("  b", "    b")], &["a", "  c"], &["a", "    c"]);
     }
 
     #[test]
@@ -200,9 +237,10 @@ mod tests {
 
     #[test]
     fn of_several_lines_with_one_indentation_the_nearest_counts() {
-        let indents = Indents::learn([(0, "a", "a"), (1, "b", "  b"), (2, "c", "    c"), (3, "d", "d")]);
+        let indents = Indents::learn([(0, "a", "a"), (1, "b", "  b"), (2, "c", "    c"), (3, "d", "d")], ["x"]);
         for (near, want) in [(0, "x"), (1, "  x"), (2, "    x"), (9, "x")] {
             assert_eq!(indents.apply(near, "x"), want, "{near}");
         }
+        assert!(!indents.is_clear() && Indents::learn([(0, "a", " a"), (1, "  b", "  b")], []).is_clear());
     }
 }

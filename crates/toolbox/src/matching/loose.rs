@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// What is overlooked when lines are compared. Each overlooks what those before it do.
-#[allow(dead_code, reason = "patches compare lines with it")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Looseness {
     /// Nothing.
@@ -18,7 +17,6 @@ pub(crate) enum Looseness {
     Signs,
 }
 
-#[allow(dead_code, reason = "patches compare lines with it")]
 impl Looseness {
     /// All of them, strictest first.
     pub(crate) const ALL: [Self; 4] = [Self::Exact, Self::End, Self::Ends, Self::Signs];

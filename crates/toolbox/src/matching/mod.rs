@@ -2,9 +2,9 @@
 
 mod indent;
 mod loose;
+pub(crate) mod near;
 mod windows;
 
 pub(crate) use indent::Indents;
-pub(crate) use loose::Looseness;
-pub(crate) use loose::{plain, plain_sign};
+pub(crate) use loose::{Looseness, plain, plain_sign};
 pub(crate) use windows::windows;

@@ -1,9 +1,9 @@
 //! Changing a text as hunks say. Pure.
 
 use super::grammar::{Hunk, Row};
-use super::indent::Shift;
 use super::place::{Placed, place};
 use super::refusal::Refusal;
+use crate::matching::Indents;
 
 /// A line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,27 +41,28 @@ pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, Refusal> {
 /// Writes the lines of one hunk. Returns the first line of the file behind it.
 fn change(new: &mut Builder<'_>, lines: &[Line<'_>], hunk: &Hunk, placed: &Placed) -> usize {
     let rows = &hunk.rows[placed.rows.clone()];
-    let there = || lines[placed.at..].iter().map(|line| line.text);
-    let shift = Shift::learn(rows.iter().filter_map(Row::old).zip(there()));
+    let old = rows.iter().filter_map(Row::old).zip(&lines[placed.at..]).enumerate();
+    let indents = Indents::learn(old.map(|(at, (old, line))| (at, old, line.text)), rows.iter().filter_map(Row::added));
     let mut next = placed.at;
-    // Old lines that went and whose successors may come now, as the hunk has them and as the file does.
-    let mut gone: Vec<(&str, &str)> = Vec::new();
-    let mut came = 0;
+    // How many old lines went whose successors may come now, and how many of those came.
+    let (mut gone, mut came) = (0, 0);
     for row in rows {
         match row {
             Row::Keep(_) => {
                 new.keep(&lines[next]);
                 next += 1;
-                gone.clear();
-                came = 0;
+                (gone, came) = (0, 0);
             }
-            Row::Remove(wanted) => {
-                gone.push((wanted, lines[next].text));
+            Row::Remove(_) => {
                 next += 1;
+                gone += 1;
             }
             Row::Add(line) => {
-                let line = shift.as_ref().map_or(line.into(), |shift| shift.apply(line, gone.get(came).copied()));
-                came += 1;
+                // The old line that it stands for, or else the one above it. Where that cannot say for certain how the
+                // file indents, the line stays.
+                let near = (next - placed.at + came).saturating_sub(gone.max(1));
+                let line = if gone > 0 || indents.is_clear() { indents.apply(near, line) } else { line.into() };
+                came += usize::from(came + 1 < gone);
                 // Lines of different ends may be mixed: those beside this one decide.
                 let above = next.checked_sub(1);
                 let own = above.filter(|&above| above >= placed.at);

@@ -84,6 +84,14 @@ impl Row {
             Self::Add(_) => None,
         }
     }
+
+    /// The line that comes, if one does.
+    pub(super) fn added(&self) -> Option<&str> {
+        match self {
+            Self::Add(line) => Some(line),
+            Self::Keep(_) | Self::Remove(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Patch {

@@ -1,15 +1,8 @@
 //! What in a file comes nearest to the lines of a hunk, and what differs. Pure.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-/// Most lines of a file that is looked at.
-const MAX_LINES: usize = 200_000;
-/// Most comparisons of two lines.
-const MAX_COMPARED: usize = 5_000_000;
-/// Most characters of a line that are quoted.
-const MAX_QUOTED: usize = 80;
-/// Most words of a line that are looked for elsewhere.
-const MAX_WORDS: usize = 50;
+use crate::matching::near::{self, MAX_COMPARED, MAX_LINES, dense, quote, squash};
 
 /// Says which place is nearest to `old`, and where it first differs.
 pub(super) fn nearest(file: &[&str], old: &[&str]) -> String {
@@ -27,7 +20,7 @@ pub(super) fn nearest(file: &[&str], old: &[&str]) -> String {
     let place = if last == start + 1 { format!("line {last}") } else { format!("lines {}-{last}", start + 1) };
     // Of white space only that inside a line keeps it from being found.
     let misfit =
-        (0..old.len()).find(|&index| file.get(start + index).is_none_or(|line| words_of(line) != words_of(old[index])));
+        (0..old.len()).find(|&index| file.get(start + index).is_none_or(|line| dense(line) != dense(old[index])));
     let Some(index) = misfit else { return format!("Only white space inside lines differs on {place}.") };
     let there = file.get(start + index).map_or_else(|| "the end of the file".to_owned(), |line| quote(line));
     format!(
@@ -37,17 +30,9 @@ pub(super) fn nearest(file: &[&str], old: &[&str]) -> String {
     )
 }
 
-/// The line that shares most words with `wanted`, if it shares half of them, with its number.
+/// The line that shares most words with `wanted`, with its number.
 pub(super) fn nearest_line(file: &[&str], wanted: &str) -> Option<String> {
-    if file.len() > MAX_LINES {
-        return None;
-    }
-    let words: HashSet<&str> = words(wanted).take(MAX_WORDS).collect();
-    let shared = |line: &str| self::words(line).filter(|word| words.contains(word)).collect::<HashSet<_>>().len();
-    // Of equally good lines the first.
-    let scores = file.iter().enumerate().map(|(index, line)| (shared(line), std::cmp::Reverse(index)));
-    let (score, std::cmp::Reverse(line)) = scores.max()?;
-    (score > 0 && score * 2 >= words.len()).then(|| format!("line {}: {}", line + 1, quote(file[line])))
+    near::nearest_line(file, wanted).map(|line| format!("line {}: {}", line + 1, quote(file[line])))
 }
 
 /// Where most lines are the same when neither case nor white space count: at least half of those with something in them.
@@ -69,27 +54,6 @@ fn best(file: &[&str], old: &[&str]) -> Option<usize> {
     let (score, std::cmp::Reverse(start)) =
         (0..file.len()).map(|start| (score(start), std::cmp::Reverse(start))).max()?;
     (score > 0 && score * 2 >= full).then_some(start)
-}
-
-/// `line` without white space, in lower case.
-fn squash(line: &str) -> String {
-    line.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
-}
-
-/// `line` without white space.
-fn words_of(line: &str) -> String {
-    line.chars().filter(|c| !c.is_whitespace()).collect()
-}
-
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
-}
-
-fn quote(line: &str) -> String {
-    match line.char_indices().nth(MAX_QUOTED) {
-        Some((at, _)) => format!("`{}…`", &line[..at]),
-        None => format!("`{line}`"),
-    }
 }
 
 #[cfg(test)]
@@ -135,24 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_quoted_in_part() {
-        let line = |length: usize| format!("same {}", "é".repeat(length - "same ".len()));
-        assert_eq!(nearest_line(&[&line(MAX_QUOTED)], "same"), Some(format!("line 1: `{}`", line(MAX_QUOTED))));
-        let longer = Some(format!("line 1: `{}…`", line(MAX_QUOTED)));
-        assert_eq!(nearest_line(&[&line(MAX_QUOTED + 1)], "same"), longer);
-    }
-
-    #[test]
     fn the_work_is_bounded() {
         let file = vec!["a"; MAX_LINES];
         let old = vec!["A"; 1000];
         assert!(nearest(&file, &old).starts_with("The nearest is on lines 1-1000"));
         assert!(nearest(&vec!["a"; MAX_LINES + 1], &old).starts_with("The file is too long"));
-        assert_eq!(nearest_line(&vec!["a"; MAX_LINES + 1], "a"), None);
-        // Of the words only the first are looked for.
-        let words: Vec<String> = (0..2 * MAX_WORDS).map(|number| format!("w{number}")).collect();
-        let (first, second) = words.split_at(MAX_WORDS);
-        assert!(nearest_line(&[&first.join(" ")], &words.join(" ")).is_some());
-        assert!(nearest_line(&[&second.join(" ")], &words.join(" ")).is_none());
     }
 }

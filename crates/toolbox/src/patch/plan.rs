@@ -4,7 +4,7 @@
 
 use super::apply::apply;
 use super::grammar::Section;
-use crate::text::Text;
+use crate::text::{NO_TEXT, Text};
 
 /// The paths of a section as numbers of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(super) fn plan(
                 let Some(mut file) = now[step.file].take() else { return Err(gone()) };
                 if !hunks.is_empty() {
                     let text = Text::read(&file.bytes).ok_or_else(|| {
-                        format!("{name} is not text, and a patch would damage it; change it with a program in bash")
+                        format!("{name} is {NO_TEXT}, and a patch would damage it; change it with a program in bash")
                     })?;
                     let new = apply(&text.text, hunks).map_err(|refusal| format!("{name}, {refusal}"))?;
                     file.bytes = Text { text: new, ..text }.bytes().map_err(|error| format!("{name}: {error}"))?;

@@ -21,7 +21,8 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) async fn of(files: &Files, outcomes: &[Outcome], targets: &[Target], old: &[Option<Vec<u8>>]) -> Self {
+    /// Takes its time: texts are decoded and compared.
+    pub(super) fn of(files: &Files, outcomes: &[Outcome], targets: &[Target], old: &[Option<Vec<u8>>]) -> Self {
         let mut shown = Self { diff: String::new(), files: Vec::new(), titles: Vec::new() };
         for outcome in outcomes {
             let target = &targets[outcome.file];
@@ -35,13 +36,13 @@ impl Shown {
                     source = &targets[*from];
                     // What was there goes, too.
                     if before.is_some() {
-                        shown.diff.push_str(&diff(target, before, None).await.patch);
+                        shown.diff.push_str(&diff(target, before, None).patch);
                         shown.diff.push('\n');
                     }
                     ("move", old[*from].as_deref(), Some(bytes))
                 }
             };
-            let Diff { patch, additions, deletions } = diff(source, before, after.map(Vec::as_slice)).await;
+            let Diff { patch, additions, deletions } = diff(source, before, after.map(Vec::as_slice));
             shown.diff.push_str(&patch);
             shown.diff.push('\n');
             let mut entry = json!({
@@ -93,13 +94,13 @@ impl Shown {
     }
 }
 
-async fn diff(target: &Target, before: Option<&[u8]>, after: Option<&[u8]>) -> Diff {
+fn diff(target: &Target, before: Option<&[u8]>, after: Option<&[u8]>) -> Diff {
     let text = |bytes: Option<&[u8]>| {
         let bytes = bytes.unwrap_or_default();
         let text = Text::read(bytes).map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |text| text.text);
         lf(&text).into_owned()
     };
-    Diff::between(&target.path().display().to_string(), &text(before), &text(after)).await
+    Diff::new(&target.path().display().to_string(), &text(before), &text(after))
 }
 
 /// What the model is told: a line for each file.

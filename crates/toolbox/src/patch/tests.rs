@@ -258,7 +258,7 @@ async fn what_is_too_large_or_no_text_is_refused() {
     std::fs::File::create(scene.path("huge")).unwrap().set_len(MAX_FILE + 1).unwrap();
     scene.fails("apply_patch", args("*** Delete File: huge"), "more than the 16777216 that a patch may concern").await;
     std::fs::write(scene.path("bin"), b"\x00\xff\xfe\x00\x80").unwrap();
-    fails(&scene, "*** Update File: bin\n@@\n-x\n+y", "bin is not text").await;
+    fails(&scene, "*** Update File: bin\n@@\n-x\n+y", "bin is no text, or in no encoding").await;
     patch(&scene, "*** Update File: bin\n*** Move to: moved").await;
     assert_eq!(std::fs::read(scene.path("moved")).unwrap(), b"\x00\xff\xfe\x00\x80");
 }

@@ -9,6 +9,7 @@ use haft_tool::{Attachment, Call, Output, TellModel, ToolError};
 use serde_json::json;
 
 use super::{Wanted, metadata};
+use crate::beside::beside;
 use crate::notebook::{self, Image, MAX_NOTEBOOK, Rendered};
 use crate::seen::saw;
 use crate::text::{Text, on_one_line};
@@ -42,12 +43,11 @@ pub(super) async fn output(
     }
     let (bytes, stamp) = files.read_stamped(grant, target, MAX_NOTEBOOK).await.tell_model()?;
     // A large one takes a tenth of a second to read.
-    let rendered = tokio::task::spawn_blocking(move || {
+    let rendered: Result<Rendered, String> = beside(move || {
         let text = Text::read(&bytes).ok_or("it is no text")?.text;
         notebook::render(&text, wanted.first, wanted.limit).map_err(|error| error.to_string())
-    });
-    // It is never aborted, so this is a panic in it, which goes on here.
-    let rendered = rendered.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    })
+    .await;
     let rendered = match rendered {
         Ok(rendered) => rendered,
         Err(why) => {

@@ -44,7 +44,8 @@ impl Journey<'_> {
                      does not do. Try another address"
                 )));
             }
-            if !is_upgrade(&url, &next) {
+            // Leave for one spelling is leave for it with encryption, unless a rule tells them apart.
+            if !is_upgrade(&url, &next) || !self.call.allowing("webfetch")(next.as_str()) {
                 self.ask(&next).await?;
             }
             self.hops.push(next.clone());
@@ -141,7 +142,7 @@ fn next(url: &Url, location: &str) -> Result<Url, String> {
         ));
     }
     allowed(&next).map_err(|problem| format!("{url} redirects to {next}: {problem}"))?;
-    Ok(next)
+    Ok(plain(next))
 }
 
 /// Whether webfetch goes to `url` at all.
@@ -179,7 +180,46 @@ pub(super) fn parse(text: &str) -> Result<Url, ToolError> {
     }
     let url = Url::parse(text.trim()).map_err(|error| ToolError::BadInput(format!("{text:?} is no URL: {error}")))?;
     allowed(&url).map_err(ToolError::BadInput)?;
-    Ok(url)
+    Ok(plain(url))
+}
+
+/// `url` in the spelling that rules are written for: no dot behind the host, and no sign written as a number that may
+/// stand for itself. `http://a.b./%78` is the same page as `http://a.b/x`, so a rule for one must hold for the other.
+fn plain(mut url: Url) -> Url {
+    if let Some(bare) = url.domain().and_then(|host| host.strip_suffix('.')).map(str::to_owned) {
+        // A host that is dots alone stays what it is: no host.
+        let _ = url.set_host(Some(&bare));
+    }
+    if let Some(path) = unescaped(url.path()) {
+        url.set_path(&path);
+    }
+    if let Some(query) = url.query().and_then(unescaped) {
+        url.set_query(Some(&query));
+    }
+    url
+}
+
+/// `text` with each `%XX` that stands for a letter, a digit or one of `-._~` as that sign; `None` where there is none.
+fn unescaped(text: &str) -> Option<String> {
+    let mut pieces = text.split('%');
+    let mut plain = pieces.next()?.to_owned();
+    let mut changed = false;
+    for piece in pieces {
+        let byte = piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte)) {
+            // A sign before the digits would be read as part of the number.
+            Some(byte) if !piece.starts_with('+') => {
+                changed = true;
+                plain.push(char::from(byte));
+                plain.push_str(&piece[2..]);
+            }
+            Some(_) | None => {
+                plain.push('%');
+                plain.push_str(piece);
+            }
+        }
+    }
+    changed.then_some(plain)
 }
 
 #[cfg(test)]
@@ -216,6 +256,28 @@ mod tests {
         row("http://a/b", "https://b/b", false);
         row("https://a/b", "https://a/b", false);
         row("http://a:81/b", "https://a/b", false);
+    }
+
+    #[test]
+    fn a_page_has_one_spelling() {
+        for (text, want) in [
+            ("http://b.example./x", "http://b.example/x"),
+            ("http://B.Example.:80/x", "http://b.example/x"),
+            ("http://ｂ.example/x", "http://b.example/x"),
+            ("http://b%2eexample/x", "http://b.example/x"),
+            ("http://b.example\\x", "http://b.example/x"),
+            ("http://b.example/%61dmin/%2E%2e/x", "http://b.example/x"),
+            ("http://b.example/%61%64min?%74oken=%7e#%61", "http://b.example/admin?token=~#%61"),
+            // These are not the same.
+            ("http://b.example/%2fx%3F%25%zz%", "http://b.example/%2fx%3F%25%zz%"),
+            ("http://b.example/%2561", "http://b.example/%2561"),
+            ("http://b.example/%+1%é", "http://b.example/%+1%%C3%A9"),
+            ("http://127.0.0.1./", "http://127.0.0.1/"),
+        ] {
+            assert_eq!(parse(text).unwrap().as_str(), want, "{text}");
+        }
+        let from = Url::parse("http://a/").unwrap();
+        assert_eq!(next(&from, "//b.example./%61").unwrap().as_str(), "http://b.example/a");
     }
 
     #[test]

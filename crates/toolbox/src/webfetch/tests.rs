@@ -335,3 +335,36 @@ async fn a_name_cannot_lead_elsewhere_after_the_look() {
     );
     scene.fails(json!({"url": url}), "webfetch_private").await;
 }
+
+#[tokio::test]
+async fn a_rule_holds_for_each_spelling_of_a_page() {
+    let rules = [("webfetch", "*", Action::Allow), ("webfetch", "http*://b.example/secret*", Action::Deny)];
+    for url in [
+        "http://b.example./secret",
+        "http://B.EXAMPLE:80/secret",
+        "http://b.example/%73ecre%74",
+        "http://b.example\\x\\..\\secret",
+    ] {
+        let scene = Scene::new(&rules, Names::default());
+        assert_eq!(
+            scene.run(json!({"url": url})).await.map(|output| output.text).unwrap_err().kind(),
+            "denied",
+            "{url}"
+        );
+        assert!(scene.names.asked.lock().unwrap().is_empty(), "nobody looked for it");
+    }
+}
+
+#[tokio::test]
+async fn encryption_is_no_way_around_a_rule() {
+    let server = Server::new(|path, port| match path {
+        "/up" => answer("301 Moved Permanently", &format!("location: https://127.0.0.1:{port}/up\r\n"), ""),
+        other => panic!("nobody asked for {other}"),
+    })
+    .await;
+    let url = server.url("/up");
+    let scene =
+        Scene::new(&[("*", "*", Action::Allow), ("webfetch", "https://127.0.0.1*", Action::Deny)], Names::default());
+    assert_eq!(scene.run(json!({"url": url})).await.map(|output| output.text).unwrap_err().kind(), "denied");
+    assert_eq!(server.heard().len(), 1);
+}

@@ -5,6 +5,7 @@ mod errors;
 mod files;
 mod search;
 mod shell;
+mod web;
 
 use crate::record::{Facet, Record, Seen};
 
@@ -26,7 +27,7 @@ fn more(difference: &Difference<'_>) -> Vec<&'static str> {
 /// Finds the reasons that together explain a difference; none where they do not.
 type Explain = fn(&Difference<'_>) -> Vec<&'static str>;
 
-const ALL: &[Explain] = &[errors::explain, files::explain, search::explain, shell::explain, more];
+const ALL: &[Explain] = &[errors::explain, files::explain, search::explain, shell::explain, web::explain, more];
 
 /// The reasons for `difference`. Empty where nobody knows one.
 pub(crate) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {

@@ -100,5 +100,5 @@ fn what_is_no_text_is_moved_and_not_changed() {
     let moved = plan(&patch("*** Move to: b").sections, &[Step { file: 0, to: 1 }], &old, &names).unwrap();
     assert_eq!(moved[0].what, What::Move { from: 0, bytes: old[0].clone().unwrap() });
     let changed = plan(&patch("@@\n-x").sections, &[Step { file: 0, to: 0 }], &old, &names);
-    assert!(changed.unwrap_err().contains("a is not text, and a patch would damage it"));
+    assert!(changed.unwrap_err().contains("a is no text, or in no encoding"));
 }

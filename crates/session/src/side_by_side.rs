@@ -1,6 +1,7 @@
 //! The calls of one answer: run side by side, each result kept as it comes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::calls::{Calls, Ended, Inner, Prepared, Progress, Report, Told, not_run, part};
+use crate::calls::{Calls, Ended, Inner, Latest, Prepared, Progress, Report, not_run, part};
 use crate::error::TurnError;
 use crate::fold::Planned;
 use crate::recover::closed_part;
@@ -26,8 +27,8 @@ const STORE_WITHIN: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_millis(500);
 /// How long its tasks have beyond that.
 const GRACE_OF_TASKS: Duration = Duration::from_millis(1500);
-/// Progress reports of running calls that may wait to be stored. Further ones are dropped; the next shows as much.
-const MAX_PROGRESS: usize = 64;
+/// Calls within calls that may wait to be begun. Whoever makes more waits.
+const MAX_INNER: usize = 64;
 /// The permission for making the same call again and again.
 const CIRCLES: &str = "doom_loop";
 /// What the model reads of a call that it made again and again.
@@ -68,11 +69,13 @@ impl Turn<'_> {
         self.record_all(started).await?;
         let (held, mut circles) = self.hold_circles(through, &message, &calls, &prepared).await;
 
-        let (report, mut reports) = mpsc::channel(MAX_PROGRESS);
+        let (inner, mut within) = mpsc::channel(MAX_INNER);
+        let progress = Arc::new(Latest::default());
+        let report = |slot| Report { slot, progress: Arc::clone(&progress), inner: Some(inner.clone()) };
         let mut work: FuturesUnordered<BoxFuture<'_, Done>> = FuturesUnordered::new();
         for (slot, (planned, prepared)) in calls.iter().zip(prepared).enumerate() {
             let (calls, message) = (through.clone(), message.clone());
-            let (cancel, report) = (self.cancel.clone(), Report { slot, to: report.clone() });
+            let (cancel, report) = (self.cancel.clone(), report(slot));
             let held = held.get(&slot).cloned();
             work.push(Box::pin(async move {
                 let ended = match held {
@@ -94,7 +97,7 @@ impl Turn<'_> {
                 Some(Done { slot, ended: Ended { state, refused }, circled }) = work.next() => {
                     match circled {
                         Some(Ok(())) => self.state.trail.forgive(),
-                        Some(Err(denied)) => circles = self.circled(&denied, running.get(&slot)).or(circles),
+                        Some(Err(denied)) => circles = self.circled(&denied, tool_of(running.get(&slot))).or(circles),
                         None => {}
                     }
                     stops |= refused && !self.setup.options.go_on_when_refused;
@@ -106,34 +109,30 @@ impl Turn<'_> {
                         self.record_all(vec![event]).await?;
                     }
                 }
-                Some(told) = reports.recv() => match told {
-                    Told::Inner(inner) => {
-                        let slot = next_slot;
-                        next_slot += 1;
-                        let begun = self.begin_inner(through, &message, slot, &inner, &running);
-                        running.insert(slot, begun.clone());
-                        let PartKind::Tool { call_id, .. } = &begun.kind else { continue };
-                        let report = Report { slot, to: report.clone() };
-                        work.push(self.inner(through, &message, call_id.clone(), inner, report));
-                        let event = self.changed(begun);
+                Some(inner) = within.recv() => {
+                    let slot = next_slot;
+                    next_slot += 1;
+                    let begun = self.begin_inner(through, &message, slot, &inner, &running);
+                    running.insert(slot, begun.clone());
+                    let PartKind::Tool { call_id, .. } = &begun.kind else { continue };
+                    work.push(self.inner(through, &message, call_id.clone(), inner, Report { inner: None, ..report(slot) }));
+                    let event = self.changed(begun);
+                    self.record_all(vec![event]).await?;
+                }
+                (slot, told) = progress.next() => {
+                    let Some(part) = running.get_mut(&slot) else { continue };
+                    let is_first = show(part, told);
+                    let event = self.changed(part.clone());
+                    if is_first {
+                        // It may be all that leads to what the call began, so no crash may lose it.
                         self.record_all(vec![event]).await?;
+                        continue;
                     }
-                    Told::Progress(progress) => {
-                    let slot = progress.slot;
-                        let Some(part) = running.get_mut(&slot) else { continue };
-                        let is_first = show(part, progress);
-                        let event = self.changed(part.clone());
-                        if is_first {
-                            // It may be all that leads to what the call began, so no crash may lose it.
-                            self.record_all(vec![event]).await?;
-                            continue;
-                        }
-                        self.history.apply(&event);
-                        self.setup.journal.announce(event);
-                        unstored.insert(slot);
-                        due.get_or_insert_with(|| Instant::now() + STORE_WITHIN);
-                    }
-                },
+                    self.history.apply(&event);
+                    self.setup.journal.announce(event);
+                    unstored.insert(slot);
+                    due.get_or_insert_with(|| Instant::now() + STORE_WITHIN);
+                }
                 Some(taken) = self.arrivals.recv() => self.arrived(taken).await?,
                 () = at(due), if due.is_some() => {
                     due = None;
@@ -218,13 +217,12 @@ impl Turn<'_> {
         })
     }
 
-    /// Takes note of a call that was held back because it goes in circles. `Some` ends the turn.
-    fn circled(&mut self, denied: &Denied, part: Option<&Part>) -> Option<TurnEnd> {
+    /// Takes note of a call of `tool` that was held back because it goes in circles. `Some` ends the turn.
+    fn circled(&mut self, denied: &Denied, tool: &str) -> Option<TurnEnd> {
         // Nobody is there to stop it: it is told once, and the next time is the last.
         let last = self.state.warned && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. });
         self.state.warned = true;
-        let Some(PartKind::Tool { tool, .. }) = part.map(|part| &part.kind) else { return None };
-        last.then(|| TurnEnd::Circles { tool: tool.clone() })
+        last.then(|| TurnEnd::Circles { tool: tool.to_owned() })
     }
 
     /// Asks about calls that go in circles. Returns what those read that are not to run, by their places, and the end
@@ -246,11 +244,7 @@ impl Turn<'_> {
             match may_circle(through, message, &planned.call, prepared, &self.cancel).await {
                 Ok(()) => self.state.trail.forgive(),
                 Err(denied) => {
-                    // Nobody is there to stop it: it is told once, and the next time is the last.
-                    if self.state.warned && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. }) {
-                        end = Some(TurnEnd::Circles { tool: name.clone() });
-                    }
-                    self.state.warned = true;
+                    end = self.circled(&denied, name).or(end);
                     held.insert(slot, denied);
                 }
             }
@@ -267,6 +261,12 @@ impl Turn<'_> {
             ToolState::Pending { .. } | ToolState::Running { .. } => {}
         }
     }
+}
+
+/// The tool that a part is a call of.
+fn tool_of(part: Option<&Part>) -> &str {
+    let Some(PartKind::Tool { tool, .. }) = part.map(|part| &part.kind) else { return "" };
+    tool
 }
 
 /// Asks whether a call may be made that goes in circles.
