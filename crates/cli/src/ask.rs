@@ -106,6 +106,7 @@ fn question(ask: &Ask, who: Option<&str>, paint: Paint) -> String {
         "external_directory" => "go outside the project".to_owned(),
         "task" => "give a task to another agent".to_owned(),
         "glob" | "grep" | "list" => "search files".to_owned(),
+        "doom_loop" => "make the same call once more, after it made it over and over".to_owned(),
         "webfetch" => "fetch a web page".to_owned(),
         "webfetch_private" => "fetch from this machine or a private network".to_owned(),
         other => one_line(other),

@@ -147,11 +147,12 @@ fn check_command(args: &Run, text: &str, known: &BTreeSet<String>) -> Result<()>
     Ok(())
 }
 
-/// The rules of one prompt: nobody is there to switch modes, and perhaps nobody to be asked in the middle.
+/// The rules of one prompt: perhaps nobody is there to be asked in the middle, or to switch modes.
 fn rules(answerer: Answerer) -> Vec<Rule> {
-    let mut rules = haft_session::one_shot();
-    rules.retain(|rule| rule.permission != "question" || answerer != Answerer::Person);
-    rules
+    match answerer {
+        Answerer::Person => Vec::new(),
+        Answerer::Yes | Answerer::Nobody => haft_session::one_shot(),
+    }
 }
 
 /// The folder of a stored session.

@@ -63,21 +63,19 @@ pub(crate) fn doing(tool: &str, title: &str, input: &Value) -> String {
     one_line(&headline(tool, title, input, "", &Object::new(), &[]))
 }
 
-/// What a task does right now, in a line.
+/// What a task does right now, in a line that says which task it is: several may be at work.
 pub(crate) fn activity(state: &ToolState, paint: Paint) -> Option<String> {
     match state {
-        ToolState::Running { metadata: Some(metadata), .. } => {
-            latest(metadata, 1, paint).pop().filter(|_| is_task(metadata))
+        ToolState::Running { input, metadata: Some(metadata), .. } => {
+            let activity = metadata.get("activity").and_then(Value::as_str)?;
+            let task = input.get("description").and_then(Value::as_str).map(|task| format!("{task}: "));
+            Some(paint.dim(&format!("  ↳ {}", one_line(&format!("{}{activity}", task.unwrap_or_default())))))
         }
         ToolState::Pending { .. }
         | ToolState::Running { metadata: None, .. }
         | ToolState::Completed { .. }
         | ToolState::Error { .. } => None,
     }
-}
-
-fn is_task(metadata: &Object) -> bool {
-    metadata.contains_key("activity")
 }
 
 /// The last lines, `most` of them, of what a call that is at work has written so far; of a task, what it does.

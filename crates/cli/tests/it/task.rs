@@ -29,7 +29,7 @@ fn a_run_tells_what_a_task_does_and_keeps_it_apart() {
     let ran = machine.haft(&["run", "go", "--model", &model]).ok();
     assert_eq!(ran.out, "All done.\n");
     let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains('•') || line.contains('↳')).collect();
-    assert_eq!(lines, ["• explore: look …", "  ↳ read a.txt", "• explore: look"], "{}", ran.err);
+    assert_eq!(lines, ["• explore: look …", "  ↳ look: read a.txt", "• explore: look"], "{}", ran.err);
     let listed = machine.haft(&["session", "list", "--json"]).ok().json();
     assert_eq!(listed.as_array().unwrap().len(), 1, "a task is no session of the person's: {listed}");
 
@@ -127,7 +127,7 @@ fn a_run_killed_in_a_task_goes_on_and_leaves_nothing_open() {
     let machine = machine(&[working, working, hangs], json!({}));
     machine.haft(&["run", "begin", "--model", &machine.scenario(&[DONE])]).ok();
     let model = machine.scenario(&[LOOK; 40]);
-    for until in ["• explore", "↳ read", "• explore", "↳ read", "↳ read"] {
+    for until in ["• explore", "↳ look: read", "• explore", "↳ look: read", "↳ look: read"] {
         let mut child = machine.start(&mut machine.command(&["run", "go on", "--continue", "--model", &model]));
         let mut stderr = child.stderr.take().unwrap();
         let (mut heard, mut byte) = (Vec::new(), [0]);
