@@ -33,7 +33,7 @@ pub fn analyse(command: &str, around: &Surroundings<'_>) -> Analysis {
         Ok(second) => second,
         Err(why) => return unknown(why),
     };
-    // The first parser takes for granted that numbers are small (`99999999999> x`, `~99999999999`), and panics.
+    // A panic of the first parser is no reason to end the program.
     catch_unwind(AssertUnwindSafe(|| judged(command, around, second)))
         .unwrap_or_else(|_| unknown("the parser cannot cope with it"))
 }
@@ -62,6 +62,20 @@ fn walked<'a>(command: &str, around: &'a Surroundings<'a>, second: &Second, disb
     walk
 }
 
+/// Whether a number of more than 31 bits stands before a redirection or behind a tilde. The first parser takes for
+/// granted that such numbers are smaller, and panics.
+fn holds_huge_number(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut start = 0;
+    bytes.chunk_by(|one, next| one.is_ascii_digit() && next.is_ascii_digit()).any(|run| {
+        let (before, after) = (&bytes[..start], bytes.get(start + run.len()));
+        start += run.len();
+        let behind_tilde = before.ends_with(b"~") || before.ends_with(b"~+") || before.ends_with(b"~-");
+        let is_huge = || run[0].is_ascii_digit() && str::from_utf8(run).is_ok_and(|run| run.parse::<i32>().is_err());
+        (behind_tilde || matches!(after, Some(b'<' | b'>'))) && is_huge()
+    })
+}
+
 /// The text as the second parser sees it, if it is within the bounds of the first.
 fn bounded(text: &str) -> Result<Second, &'static str> {
     if text.len() > MAX_LENGTH {
@@ -69,6 +83,9 @@ fn bounded(text: &str) -> Result<Second, &'static str> {
     }
     if text.contains('\0') {
         return Err("it holds a zero byte");
+    }
+    if holds_huge_number(text) {
+        return Err("it holds a number that no shell can take for a stream or a folder");
     }
     if text.split(|c: char| !c.is_alphanumeric() && c != '!').filter(|word| PREFIXES.contains(word)).count()
         > MAX_PREFIXES
