@@ -54,7 +54,7 @@ pub(crate) struct Input {
     description: Option<String>,
     /// Returns at once; it goes on as a job.
     background: Option<bool>,
-    /// Runs it on a terminal.
+    /// Runs it on a terminal, with nobody to type.
     pty: Option<bool>,
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct OldPatch(ApplyPatch);
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Input {
     /// The patch.
+    // Models that were trained with other programs know it by these names.
+    #[serde(alias = "input", alias = "patch")]
     patch_text: String,
 }
 

@@ -45,6 +45,16 @@ fn there(scene: &Scene, name: &str) -> bool {
 }
 
 #[tokio::test]
+async fn the_patch_is_known_by_its_other_names() {
+    let scene = Scene::new();
+    for name in ["input", "patch"] {
+        let text = format!("*** Begin Patch\n*** Add File: {name}\n+x\n*** End Patch");
+        scene.run("apply_patch", json!({ name: text })).await.unwrap();
+        assert_eq!(scene.get(name), "x\n");
+    }
+}
+
+#[tokio::test]
 async fn several_files_change_together_and_each_is_shown() {
     let scene = Scene::new();
     scene.put("src/a.rs", "fn a() {\n    one\n}\n");
