@@ -2,10 +2,17 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
+use std::time::Duration;
 
 /// Most bytes of a process's environment that are looked through.
 const MAX_ENVIRONMENT: u64 = 1024 * 1024;
+
+/// How often an environment is looked at, until it is the same twice: while a process changes its program, it has none or
+/// only the beginning of one.
+const LOOKS: usize = 8;
+/// How long between two looks at none.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// A process, as it was when it was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,10 +71,32 @@ impl Process {
     }
 
     fn has(&self, mark: &str) -> bool {
-        let Ok(file) = File::open(format!("/proc/{}/environ", self.pid)) else { return false };
+        let mut last = Vec::new();
+        for _ in 0..LOOKS {
+            let environment = match self.environment() {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => return false,
+                looked => looked.unwrap_or_default(),
+            };
+            if contains_mark(&environment, mark) {
+                return true;
+            }
+            // Threads of the system are of no group, and have no environment.
+            let is_settled = !environment.is_empty() && environment == last;
+            if is_settled || self.group == 0 || !self.is_alive() {
+                return false;
+            }
+            if environment.is_empty() {
+                std::thread::sleep(LOOK);
+            }
+            last = environment;
+        }
+        false
+    }
+
+    fn environment(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let read = file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes);
-        read.is_ok() && contains_mark(&bytes, mark)
+        File::open(format!("/proc/{}/environ", self.pid))?.take(MAX_ENVIRONMENT).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 }
 

@@ -296,6 +296,21 @@ async fn what_went_away_is_told() {
 }
 
 #[tokio::test]
+async fn what_changes_its_program_all_the_time_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("again");
+    std::fs::write(&script, "exec sh \"$0\"\n").unwrap();
+    let mut running = start(&format!("setsid sh {0} >/dev/null 2>&1 & echo $!; exit 0", script.display())).await;
+    let tree = watch(&lines(&mut running, 1).await);
+    assert_eq!(all(&mut running).await, "");
+    for look in 0..200 {
+        assert_eq!(running.left().await.len(), 1, "look {look}");
+    }
+    assert!(running.end().await.left_running);
+    all_gone(tree).await;
+}
+
+#[tokio::test]
 async fn what_was_left_can_be_followed_to_its_end() {
     let dir = tempfile::tempdir().unwrap();
     let fifo = dir.path().join("fifo");
