@@ -84,10 +84,11 @@ impl Turn<'_> {
                 Message::User(_) => false,
             })
         };
-        let open = messages.iter().filter(|turned| !answered(turned.info.id()));
-        open.flat_map(|turned| &turned.parts)
-            .find(|part| matches!(part.kind, PartKind::Subtask { .. }))
-            .map(|part| (part.message_id.clone(), part.clone()))
+        let prompts = messages.iter().filter(|turned| matches!(turned.info, Message::User(_)));
+        let mut tasks =
+            prompts.flat_map(|turned| &turned.parts).filter(|part| matches!(part.kind, PartKind::Subtask { .. }));
+        // Only for the few that are tasks it is looked for an answer: this is asked before each step.
+        tasks.find(|part| !answered(&part.message_id)).map(|part| (part.message_id.clone(), part.clone()))
     }
 
     /// Stores `text` as a prompt of the program's own.
