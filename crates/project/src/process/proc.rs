@@ -10,7 +10,7 @@ const MAX_ENVIRONMENT: u64 = 1024 * 1024;
 
 /// How often an environment is looked at, until it is the same twice: while a process changes its program, it has none or
 /// only the beginning of one.
-const LOOKS: usize = 8;
+const LOOKS: usize = 50;
 /// How long between two looks at none.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -94,7 +94,8 @@ impl Process {
     }
 
     fn environment(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+        // With room for all of it, it is read at once, before it can change.
+        let mut bytes = Vec::with_capacity(64 * 1024);
         File::open(format!("/proc/{}/environ", self.pid))?.take(MAX_ENVIRONMENT).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
