@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../../crates/llm/src/sse.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the target uses a part of it")]
 mod sse;
 
 use sse::{Decoder, Event};
