@@ -72,6 +72,8 @@ impl Home {
         // A name that cannot stand in a path is left out, and the programs in it with it.
         command.env("PATH", std::env::join_paths(folders).unwrap_or(path));
         command.env("HOME", &self.folder);
+        // The model stands in the project's settings, for all agents alike.
+        command.env("HAFT_TRUST", "1");
         for (name, folder) in [
             ("XDG_CONFIG_HOME", ".config"),
             ("XDG_DATA_HOME", ".local/share"),

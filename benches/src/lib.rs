@@ -14,3 +14,4 @@ pub mod size;
 pub mod stats;
 pub mod table;
 pub mod tools;
+pub mod wire;

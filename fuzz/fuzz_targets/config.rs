@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_config::{Sources, agent, front_matter, load, rules_from};
+use haft_config::{Sources, Trust, agent, front_matter, load, rules_from};
 use libfuzzer_sys::fuzz_target;
 
 // Layers are separated by zero bytes, which no JSON holds.
@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
         ..Sources::default()
     };
     // An error is an answer.
-    let _ = load(&sources);
+    let _ = load(&sources, Trust::Given);
     let _ = rules_from(&layers, Path::new("/home/user"));
     let _ = agent("fuzz", text, "fuzz.md");
     let _ = front_matter(text, "fuzz.md");

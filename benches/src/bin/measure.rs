@@ -14,7 +14,10 @@ use haft_bench::child::{self, Ran};
 use haft_bench::home::Home;
 use haft_bench::limits::{Row, table};
 use haft_bench::model_server::ModelServer;
+use haft_bench::scene::{EVENT, EVENTS};
 use haft_bench::stats::{Growth, median, ms};
+use haft_bench::wire;
+use haft_llm::{Answer, Step};
 
 /// Runs of each kind; the median counts.
 const RUNS: usize = 21;
@@ -85,6 +88,8 @@ fn measure(haft: &Agent, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> 
     rows.push(Row::new("run, one answer, CPU", cpu, 50.0, "ms"));
     rows.push(Row::new("run, one answer, peak memory", peak, 40.0, "MB"));
 
+    rows.extend(wire(haft, &home, runtime)?);
+
     let call = |args: &str| format!("{{\"answer\":[{args}]}}");
     // No two calls are the same: a model that repeats itself is stopped.
     let read = |n: usize| call(&format!(r#"{{"call":"read","args":{{"filePath":"a.txt","limit":{}}}}}"#, 100 + n));
@@ -137,6 +142,45 @@ fn measure(haft: &Agent, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> 
         bare.push(ms(started.elapsed()));
     }
     rows.push(Row::new("for comparison: bash -c true, bare", middle(bare)?, None, "ms"));
+    Ok(rows)
+}
+
+/// What the way to the model costs: until the first request is there, in a long answer of small pieces, and beside a
+/// model that speaks at its own pace.
+fn wire(haft: &Agent, home: &Home, runtime: &tokio::runtime::Runtime) -> Result<Vec<Row>> {
+    let serve =
+        |answer: Answer| runtime.block_on(ModelServer::start(vec![answer])).context("the model server does not start");
+    let server = serve(Answer::new([Step::text("Hello.")]))?;
+    home.use_model(haft, server.url())?;
+    let mut asked = Vec::new();
+    for at in 0..RUNS {
+        let started = Instant::now();
+        run(home, haft, &["run", "hi"])?;
+        let request = server.requests().into_iter().nth(at).context("nothing was asked")?;
+        asked.push(ms(request.received - started));
+    }
+    let mut rows = vec![Row::new("from the start to the whole first request", middle(asked)?, 40.0, "ms")];
+
+    let text = "twenty bytes of text".repeat(EVENTS);
+    let server = serve(Answer::new([Step::Text { text, pieces: EVENTS }]))?;
+    home.use_model(haft, server.url())?;
+    let mut long = Vec::new();
+    for _ in 0..5 {
+        long.push(ms(run(home, haft, &["run", "hi"])?.cpu));
+    }
+    rows.push(Row::new("run, 200 kB in 10,000 events, CPU, start included", middle(long)?, 100.0, "ms"));
+    let read = wire::read(server.url())?;
+    ensure!(read.bytes == EVENTS * EVENT, "{} bytes came of the long answer", read.bytes);
+    rows.push(Row::new("the same, the wire layer alone, CPU", ms(read.cpu), None, "ms"));
+
+    let server = serve(wire::paced())?;
+    let read = wire::read(server.url())?;
+    ensure!(read.bytes == wire::PACED, "{} bytes came of the paced answer", read.bytes);
+    let share = |cpu: Duration, wall: Duration| 100.0 * cpu.as_secs_f64() / wall.as_secs_f64();
+    rows.push(Row::new("the wire layer at 200 tokens/s, of a core", share(read.cpu, read.wall), 1.0, "%"));
+    home.use_model(haft, server.url())?;
+    let ran = run(home, haft, &["run", "hi"])?;
+    rows.push(Row::new("run at 200 tokens/s, start included, of a core", share(ran.cpu, ran.wall), None, "%"));
     Ok(rows)
 }
 

@@ -1,7 +1,7 @@
 //! `cargo run --release -p haft-bench --bin tools -- [NAME…]`: what haft's tools cost, beside the programs people would
 //! use instead, in the same run.
 //!
-//! NAME is `search`, `read`, `edit` or `command`; all of them without one. Prints a table; ends with 1 if a limit is
+//! NAME is `search`, `read`, `edit`, `command` or `analyse`; all of them without one. Prints a table; ends with 1 if a limit is
 //! exceeded.
 
 use std::io::Write;
@@ -9,13 +9,18 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use haft_bench::limits::{Row, table};
-use haft_bench::tools::{command, edit, read, search};
+use haft_bench::tools::{analyse, command, edit, read, search};
 
 /// Measures in a folder of its own.
 type Bench = fn() -> Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 4] =
-    [("search", search::rows), ("read", read::rows), ("edit", edit::rows), ("command", command::rows)];
+const BENCHES: [(&str, Bench); 5] = [
+    ("search", search::rows),
+    ("read", read::rows),
+    ("edit", edit::rows),
+    ("command", command::rows),
+    ("analyse", analyse::rows),
+];
 
 fn main() -> ExitCode {
     match measure(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -30,7 +35,7 @@ fn main() -> ExitCode {
 /// Runs the benches named, and says whether a limit was exceeded.
 fn measure(names: &[String]) -> Result<bool> {
     if let Some(unknown) = names.iter().find(|name| BENCHES.iter().all(|(known, _)| known != name)) {
-        bail!("there is no bench called {unknown}; name search, read, edit or command");
+        bail!("there is no bench called {unknown}; name search, read, edit, command or analyse");
     }
     let wanted = |name: &str| names.is_empty() || names.iter().any(|one| one == name);
     let mut over = false;

@@ -9,18 +9,16 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft_bench::model_server::ModelServer;
-use haft_llm::dialect::chat::{Chat, ChatConfig};
+use haft_llm::dialect::chat::{Chat, ChatManners};
 use haft_llm::{
-    Answer, AssistantPart, Chunk, Content, FailKind, Failing, LlmError, Message, Provider, Request, Script, Step,
-    parse_scenario,
+    Answer, AssistantPart, Chunk, Content, FailKind, Failing, LlmError, Message, Provider, Request, Script, Server,
+    Step, parse_scenario,
 };
 use serde_json::json;
 
 fn chat(server: &ModelServer) -> Chat {
-    let base_url = server.url().to_owned();
-    let config =
-        ChatConfig { provider: "v".to_owned(), base_url, key: None, headers: Vec::new(), thinking_field: None };
-    Chat::new(config).unwrap()
+    let (provider, base_url) = ("v".to_owned(), server.url().to_owned());
+    Chat::new(&Server { provider, base_url, ..Server::default() }, ChatManners::default()).unwrap()
 }
 
 fn request(answers: usize) -> Request {
@@ -178,4 +176,15 @@ async fn responses_are_served_beside_chat_completions() {
     let (added, delta) = ("response.output_item.added", "response.output_text.delta");
     assert_eq!(responses(&server, 1).await, ["response.created", added, delta, done, "response.completed"]);
     assert!(matches!(&said(&chat(&server), 1).await[0], Chunk::Text(text) if text == "Hi."));
+}
+
+#[test]
+fn the_wire_layer_is_measured_on_a_whole_answer() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let answer = Answer::new([Step::Text { text: "word ".repeat(100), pieces: 100 }]);
+    let server = runtime.block_on(ModelServer::start(vec![answer])).unwrap();
+    let read = haft_bench::wire::read(server.url()).unwrap();
+    assert_eq!(read.bytes, 500);
+    assert!(!read.cpu.is_zero() && read.cpu <= read.wall, "{read:?}");
+    assert_eq!(haft_bench::wire::paced().chunks().filter(|chunk| matches!(chunk, Chunk::Text(_))).count(), 600);
 }

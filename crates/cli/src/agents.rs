@@ -1,5 +1,7 @@
 //! The agents there are in a folder: those that come with haft, and what the user's settings make of them.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result};
 use haft_config::AgentConfig;
 use haft_session::{Agent, Agents, BUILTIN_AGENTS, Draft, Folders, Mode};
@@ -22,11 +24,16 @@ pub(crate) fn all(ground: &Ground) -> Result<Agents> {
     let builtin = builtin.collect::<Result<Vec<_>, _>>().context("an agent of haft's own is broken")?;
     let user: Vec<Draft> = ground.config.agents.iter().cloned().map(draft).collect();
     let default = ground.config.default_agent.as_deref();
-    let (agents, warnings) = Agents::compose(&folders(ground), &builtin, &user, &ground.config.rules, default);
+    let (rules, commands) = (&ground.config.rules, ground.commands_run());
+    let (agents, warnings) = Agents::compose(&folders(ground), &builtin, &user, rules, default, commands);
     for warning in warnings {
         render::complain(&format!("warning: {warning}"));
     }
-    Ok(agents)
+    // Without trust in the project its rules only hold back.
+    Ok(agents.bounded(|name| {
+        let own = ground.config.agents.iter().filter(|agent| agent.name == name);
+        ground.config.bounds.iter().chain(own.flat_map(|agent| &agent.bounds)).cloned().collect()
+    }))
 }
 
 /// The agent that was named, or the one that answers where none was or it cannot; then says why.
@@ -104,8 +111,29 @@ fn folders(ground: &Ground) -> Folders {
         temp: ground.folders.scratch(),
         plans: ground.folders.plans(),
         skills: Vec::new(),
+        secrets: secrets(ground),
         base: place.worktree.clone().unwrap_or_else(|| place.directory.clone()),
     }
+}
+
+/// What is hidden from commands, as far as rules can name it.
+fn secrets(ground: &Ground) -> Vec<PathBuf> {
+    let folders = &ground.folders;
+    let own = [folders.data.clone(), folders.state.join("log"), folders.config_home.join("haft")];
+    let denied = ground.config.sandbox.read_deny.iter().cloned();
+    let named = haft_project::secrets(&folders.home).into_iter().chain(own).chain(denied);
+    // Rules are held against true paths.
+    let mut all: Vec<PathBuf> = named.map(|path| true_path(&path)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Where `path` is, with the links in as much of it as is there followed.
+fn true_path(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
+    // An empty rest would leave a `/` behind.
+    there.map_or_else(|| path.to_owned(), |(there, rest)| there.join(rest).components().collect())
 }
 
 fn draft(config: AgentConfig) -> Draft {
@@ -136,6 +164,7 @@ fn draft(config: AgentConfig) -> Draft {
 mod tests {
     use super::*;
     use haft_permission::Action::{self, Allow, Ask, Deny};
+    use haft_session::Commands;
 
     fn builtin(config: &[Draft]) -> Agents {
         let drafts: Vec<Draft> =
@@ -145,9 +174,10 @@ mod tests {
             temp: "/state/scratch".into(),
             plans: "/data/plans".into(),
             skills: Vec::new(),
+            secrets: Vec::new(),
             base: "/project".into(),
         };
-        Agents::compose(&folders, &drafts, config, &[], None).0
+        Agents::compose(&folders, &drafts, config, &[], None, Commands::Free).0
     }
 
     #[track_caller]
@@ -184,6 +214,12 @@ mod tests {
         assert!(agents.get("build").unwrap().voice().starts_with("You are haft"));
         assert!(agents.get("plan").unwrap().prompt.is_none());
         assert!(agents.get("explore").unwrap().voice().starts_with("You find things"));
+    }
+
+    #[test]
+    fn settings_know_which_agents_are_built_in() {
+        let names: Vec<&str> = BUILTIN_AGENTS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, haft_config::BUILT_IN_AGENTS);
     }
 
     #[test]

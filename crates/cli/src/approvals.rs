@@ -1,32 +1,24 @@
 //! What was allowed for always, kept in a file of the user's data folder: one for all projects, and never one that a
 //! project brings along.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use haft_permission::{Approval, Keeper};
+use anyhow::Result;
+use haft_permission::{Action, Approval, Keeper, Rule};
 use haft_project::Place;
 use haft_protocol::Clock;
-use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
-use crate::{folders, render};
+use crate::own_file::{self, Content as _, MAX_FILE, OwnFile};
+use crate::render;
 
-/// The form of the file.
-const VERSION: u64 = 1;
-/// Longest file, in bytes; a longer one was not written by haft.
-const MAX_FILE: u64 = 1024 * 1024;
+/// The name of the file.
+pub(crate) const FILE: &str = "approvals.json";
 /// Most approvals of all projects; the oldest give way.
 const MAX_KEPT: usize = 1_000;
 /// Longest pattern that is kept, in bytes. A longer one holds until haft ends.
 const MAX_PATTERN: usize = 512;
-/// How often, and how far apart, another process that changes the file is waited for.
-const PATIENCE: (u32, Duration) = (200, Duration::from_millis(10));
 
 /// One approval as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +52,7 @@ impl Home {
 /// The file.
 #[derive(Debug, Clone)]
 pub(crate) struct Approvals {
-    path: PathBuf,
+    file: OwnFile<Content>,
 }
 
 /// What the file says.
@@ -74,7 +66,7 @@ struct Content {
 impl Approvals {
     /// The file in the folder `data`, which need not be there yet.
     pub(crate) fn in_folder(data: &Path) -> Self {
-        Self { path: data.join("approvals.json") }
+        Self { file: OwnFile::at(data.join(FILE)) }
     }
 
     /// All that is kept, oldest first. A file that cannot be made out is put aside and told of.
@@ -83,22 +75,12 @@ impl Approvals {
     ///
     /// When it cannot be read, belongs to others, or was made by a newer haft.
     pub(crate) fn read(&self) -> Result<Vec<Kept>> {
-        Ok(match self.content()? {
-            Ok(content) => content.kept,
-            Err(broken) => {
-                // Another process may be about to mend it.
-                let _lock = self.lock()?;
-                match self.content()? {
-                    Ok(content) => content.kept,
-                    Err(_) => self.put_aside(&broken)?.kept,
-                }
-            }
-        })
+        Ok(self.file.read()?.kept)
     }
 
     /// Keeps more approvals for `home`. What is kept already is not kept twice.
     pub(crate) fn add(&self, home: &Home, approvals: &[Approval], now: u64) -> Result<()> {
-        self.change(|content| {
+        self.file.change(|content| {
             for Approval { permission, pattern } in approvals {
                 let same =
                     |kept: &Kept| kept.home == *home && kept.permission == *permission && kept.pattern == *pattern;
@@ -125,114 +107,20 @@ impl Approvals {
     /// Takes back those that `chosen` picks, and gives them back.
     pub(crate) fn revoke(&self, chosen: impl Fn(&Kept) -> bool) -> Result<Vec<Kept>> {
         let mut gone = Vec::new();
-        self.change(|content| gone = content.kept.extract_if(.., |kept| chosen(kept)).collect())?;
+        self.file.change(|content| gone = content.kept.extract_if(.., |kept| chosen(kept)).collect())?;
         Ok(gone)
     }
-
-    fn change(&self, change: impl FnOnce(&mut Content)) -> Result<()> {
-        let _lock = self.lock()?;
-        let before = match self.content()? {
-            Ok(content) => content,
-            Err(broken) => self.put_aside(&broken)?,
-        };
-        let mut after = before.clone();
-        change(&mut after);
-        if after == before { Ok(()) } else { self.write(&after) }
-    }
-
-    /// What the file says; the inner error says in what it is broken.
-    fn content(&self) -> Result<Result<Content, String>> {
-        let shown = self.path.display();
-        let opened = OpenOptions::new().read(true).custom_flags(flags()).open(&self.path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Ok(Content { next: 1, kept: Vec::new() })),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
-        };
-        let meta = file.metadata().with_context(|| format!("cannot look at {shown}"))?;
-        if !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
-            bail!("{shown} is not used, because others can write to it; make it yours alone (chmod 600) or remove it");
-        }
-        if meta.len() > MAX_FILE {
-            return Ok(Err("it is longer than 1 MiB".to_owned()));
-        }
-        let mut text = String::new();
-        if let Err(error) = file.take(MAX_FILE).read_to_string(&mut text) {
-            return Ok(Err(error.to_string()));
-        }
-        let value: Value = match serde_json::from_str(&text) {
-            Ok(value) => value,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        match value["version"].as_u64() {
-            Some(version) if version > VERSION => {
-                bail!("{shown} was made by a newer haft, and is not used by this one")
-            }
-            _ => Ok(Content::from_json(&value).ok_or_else(|| "a field is missing or is something else".to_owned())),
-        }
-    }
-
-    fn put_aside(&self, broken: &str) -> Result<Content> {
-        let aside = self.path.with_extension("json.broken");
-        let (shown, to) = (self.path.display(), aside.display());
-        std::fs::rename(&self.path, &aside)
-            .with_context(|| format!("cannot move {shown}, which is broken, to {to}"))?;
-        render::complain(&format!(
-            "warning: {shown} cannot be made out ({broken}); it was moved to {to}, and haft asks again"
-        ));
-        Ok(Content { next: 1, kept: Vec::new() })
-    }
-
-    /// Whole or not at all, also after a power cut.
-    fn write(&self, content: &Content) -> Result<()> {
-        let new = self.path.with_extension(format!("json.{}", std::process::id()));
-        let written = (|| {
-            // Left over from a crash of a process with the same number.
-            match std::fs::remove_file(&new) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-            file.write_all(content.to_text().as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&new, &self.path)
-        })();
-        written.with_context(|| format!("cannot write {}", self.path.display()))
-    }
-
-    /// Only one process changes the file at a time. Freed when it is dropped, and when the process ends.
-    fn lock(&self) -> Result<File> {
-        let path = self.path.with_extension("lock");
-        if let Some(folder) = path.parent() {
-            folders::make(folder)?;
-        }
-        let opened =
-            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).custom_flags(flags()).open(&path);
-        let file = opened.with_context(|| format!("cannot open {}", path.display()))?;
-        let (tries, pause) = PATIENCE;
-        for _ in 0..tries {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
-                Err(TryLockError::Error(error)) => {
-                    return Err(error).with_context(|| format!("cannot lock {}", path.display()));
-                }
-            }
-        }
-        bail!("another haft holds {} for too long", path.display())
-    }
 }
 
-/// Links are not followed, and what only looks like a file is not waited for.
-fn flags() -> i32 {
-    (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed()
-}
+impl own_file::Content for Content {
+    const VERSION: u64 = 1;
+    const WITHOUT: &'static str = "haft asks again";
 
-impl Content {
+    fn empty() -> Self {
+        Self { next: 1, kept: Vec::new() }
+    }
+
     fn from_json(value: &Value) -> Option<Self> {
-        if value["version"].as_u64() != Some(VERSION) {
-            return None;
-        }
         let one = |value: &Value| {
             let text = |key: &str| value[key].as_str().map(str::to_owned);
             Some(Kept {
@@ -249,11 +137,16 @@ impl Content {
 
     fn to_text(&self) -> String {
         let approvals: Vec<Value> = self.kept.iter().map(Kept::to_json).collect();
-        json!({ "version": VERSION, "next": self.next, "approvals": approvals }).to_string()
+        json!({ "version": Self::VERSION, "next": self.next, "approvals": approvals }).to_string()
     }
 }
 
 impl Kept {
+    /// The rule that it is.
+    pub(crate) fn rule(&self) -> Rule {
+        Rule::new(&self.permission, &self.pattern, Action::Allow)
+    }
+
     /// As `haft permission list --json` and the file have it.
     pub(crate) fn to_json(&self) -> Value {
         json!({
@@ -310,8 +203,9 @@ impl Keeper for Keeping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folders;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     fn home(project: &str, folder: &str) -> Home {
         Home { project: project.to_owned(), folder: folder.to_owned() }
@@ -348,9 +242,9 @@ mod tests {
 
         /// Writes the file as somebody else would.
         fn write(&self, text: &str) {
-            folders::make(self.approvals.path.parent().unwrap()).unwrap();
-            fs::write(&self.approvals.path, text).unwrap();
-            fs::set_permissions(&self.approvals.path, fs::Permissions::from_mode(0o600)).unwrap();
+            folders::make(self.approvals.file.path().parent().unwrap()).unwrap();
+            fs::write(self.approvals.file.path(), text).unwrap();
+            fs::set_permissions(self.approvals.file.path(), fs::Permissions::from_mode(0o600)).unwrap();
         }
     }
 
@@ -387,8 +281,8 @@ mod tests {
     fn only_the_user_can_read_it_and_nothing_is_left_beside_it() {
         let scene = scene();
         scene.add(&home("p", "/p"), "bash", "a");
-        let folder = scene.approvals.path.parent().unwrap();
-        assert_eq!(fs::metadata(&scene.approvals.path).unwrap().mode() & 0o777, 0o600);
+        let folder = scene.approvals.file.path().parent().unwrap();
+        assert_eq!(fs::metadata(scene.approvals.file.path()).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(folder).unwrap().mode() & 0o777, 0o700);
         let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
@@ -404,7 +298,7 @@ mod tests {
             let scene = scene();
             scene.write(text);
             assert!(scene.rows().is_empty(), "{text:.20}");
-            let aside = scene.approvals.path.with_extension("json.broken");
+            let aside = scene.approvals.file.path().with_extension("json.broken");
             assert_eq!(fs::read_to_string(&aside).unwrap(), text);
             scene.add(&home("p", "/p"), "bash", "a");
             assert_eq!(scene.rows(), ["a1 bash a"]);
@@ -420,13 +314,13 @@ mod tests {
         scene.write("{\"version\":2}");
         assert!(scene.approvals.read().unwrap_err().to_string().contains("newer haft"));
         assert!(scene.approvals.add(&home("p", "/p"), &[approval("bash", "a")], 1).is_err());
-        assert_eq!(fs::read_to_string(&scene.approvals.path).unwrap(), "{\"version\":2}");
+        assert_eq!(fs::read_to_string(scene.approvals.file.path()).unwrap(), "{\"version\":2}");
         let open = "{\"version\":1,\"next\":2,\"approvals\":[]}";
         scene.write(open);
-        fs::set_permissions(&scene.approvals.path, fs::Permissions::from_mode(0o622)).unwrap();
+        fs::set_permissions(scene.approvals.file.path(), fs::Permissions::from_mode(0o622)).unwrap();
         assert!(scene.approvals.read().unwrap_err().to_string().contains("others can write"));
-        fs::rename(&scene.approvals.path, scene.approvals.path.with_extension("real")).unwrap();
-        std::os::unix::fs::symlink("approvals.real", &scene.approvals.path).unwrap();
+        fs::rename(scene.approvals.file.path(), scene.approvals.file.path().with_extension("real")).unwrap();
+        std::os::unix::fs::symlink("approvals.real", scene.approvals.file.path()).unwrap();
         assert!(scene.approvals.read().is_err(), "a link is not followed");
         // The gate asks again, and says so once.
         let keeping = scene.keeping(&home("p", "/p"));

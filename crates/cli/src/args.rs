@@ -1,23 +1,33 @@
 //! What may stand on the command line.
 
+mod audit;
+mod auth;
 mod debug;
+mod doctor;
+mod models;
 mod run;
 mod session;
 mod tool;
+mod trust;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(crate) use self::audit::Audit;
+pub(crate) use self::auth::{Auth, Login};
 pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, DebugRules, DebugShell, InFolder};
+pub(crate) use self::doctor::{Doctor, RungArg};
+pub(crate) use self::models::Models;
 pub(crate) use self::run::{Format, Init, Run};
 pub(crate) use self::session::Session;
 pub(crate) use self::tool::Tool;
+pub(crate) use self::trust::Trust;
 
 /// A coding agent in one binary, built around its tools.
 ///
 /// haft gives a language model tools to read, change and run a project, and puts each use of them behind your rules:
-/// free inside the project, a question at its border and before each command.
+/// free inside the project, where commands are caged, and a question at its border.
 #[derive(Debug, Parser)]
 #[command(
     name = "haft",
@@ -29,6 +39,14 @@ pub(crate) struct Cli {
     /// What to do; help if left out
     #[command(subcommand)]
     pub command: Option<Command>,
+
+    /// Let this project's own settings count like yours for this run, whatever they do; see `haft trust`
+    #[arg(long, global = true, hide_short_help = true)]
+    pub trust: bool,
+
+    /// Go nowhere but to this machine and to the addresses of providers in your own settings
+    #[arg(long, global = true, hide_short_help = true)]
+    pub offline: bool,
 
     /// Write the log to stderr as well, with everything in it
     #[arg(long, global = true, hide_short_help = true)]
@@ -57,11 +75,21 @@ pub(crate) enum Command {
     /// Look at what was allowed for always, and take it back
     #[command(subcommand)]
     Permission(Permission),
-    /// The models that can be named with --model
+    /// Look at the record of every question, decision and effect, and whether it is as it was written
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Look at what this project's own settings would do, and say whether they may
+    Trust(Trust),
+    /// The models that can be asked, what they take and what they cost
     Models(Models),
+    /// Store keys, and sign in to vendors and organisations
+    #[command(subcommand, visible_alias = "providers")]
+    Auth(Auth),
     /// The agents that can be named with --agent
     #[command(subcommand)]
     Agent(Agent),
+    /// Try each promise of the cage on this machine, and say what holds
+    Doctor(Doctor),
     /// Print what one of haft's mechanisms decides, and why
     #[command(subcommand)]
     Debug(Debug),
@@ -112,19 +140,6 @@ pub(crate) enum Permission {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
-}
-
-/// `haft models`
-#[derive(Debug, Args)]
-pub(crate) struct Models {
-    /// Those of this vendor alone
-    pub vendor: Option<String>,
-    /// As one JSON array
-    #[arg(long)]
-    pub json: bool,
-    /// Look at this folder
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub dir: Option<PathBuf>,
 }
 
 /// `haft agent`

@@ -14,6 +14,8 @@ pub(crate) struct Folders {
     pub data: PathBuf,
     /// Logs.
     pub state: PathBuf,
+    /// What can be had again.
+    pub cache: PathBuf,
 }
 
 impl Folders {
@@ -29,6 +31,7 @@ impl Folders {
             config_home: xdg("XDG_CONFIG_HOME", ".config"),
             data: xdg("XDG_DATA_HOME", ".local/share").join("haft"),
             state: xdg("XDG_STATE_HOME", ".local/state").join("haft"),
+            cache: xdg("XDG_CACHE_HOME", ".cache").join("haft"),
             home,
         })
     }

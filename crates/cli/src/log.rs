@@ -40,12 +40,12 @@ pub(crate) fn start(folder: &Path, print: bool, verbose: bool) {
     drop(tracing_subscriber::registry().with(base.with_filter(filter)).with(told).try_init());
 }
 
-/// Stderr, above what is drawn on the terminal.
+/// Standard error, above what is drawn on the terminal.
 struct Beside;
 
 impl Write for Beside {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        render::print_beside(&render::clean(&String::from_utf8_lossy(bytes)));
+        render::print_beside(&String::from_utf8_lossy(bytes));
         Ok(bytes.len())
     }
 

@@ -4,17 +4,27 @@ mod agents;
 mod approvals;
 mod args;
 mod ask;
+mod audit;
+mod cages;
 mod commands;
 mod folders;
+#[cfg(feature = "keyring")]
+mod keyring;
+mod keys;
 mod log;
 mod models;
+mod network;
 mod outputs;
+mod own_file;
 mod question;
 mod render;
 mod report;
+mod scratch;
 mod signals;
 mod stdin;
+mod trust;
 mod watch;
+mod well_known;
 mod wire;
 
 use std::process::ExitCode;
@@ -33,14 +43,17 @@ const SIGXFSZ: i32 = 25;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Ends the process itself for --help, --version and what cannot be parsed (exit code 2).
-    let cli = Cli::parse();
-    let Some(command) = cli.command else {
-        return match Cli::command().print_long_help() {
-            Ok(()) => Exit::Done.into(),
-            Err(_) => Exit::Failed.into(),
-        };
+    // As the launcher of a cage this program becomes another one here, before anything of its own has begun.
+    haft_sandbox::enter_if_asked();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return report::parsing(&error).into(),
     };
+    let Some(command) = cli.command else {
+        return report::help(&Cli::command().render_long_help()).into();
+    };
+    trust::give(cli.trust);
+    network::begin(cli.offline);
     if let Ok(folders) = folders::Folders::find() {
         log::start(&folders.state.join("log"), cli.print_logs, cli.verbose);
     }
@@ -59,6 +72,7 @@ fn main() -> ExitCode {
         runtime.shutdown_timeout(Duration::from_millis(100));
         result
     });
+    audit::finish();
     // Stopped twice, a run leaves its last frame behind.
     render::leave();
     match result {
@@ -82,9 +96,13 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Init(args) => commands::run::run(args.into()).await,
         Command::Tool(args) => commands::tool::run(args).await,
         Command::Session(args) => commands::session::run(args).await,
+        Command::Trust(args) => commands::trust::run(args),
         Command::Permission(command) => commands::permission::run(command),
+        Command::Audit(command) => commands::audit::run(command),
         Command::Agent(command) => commands::agent::run(command),
+        Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
+        Command::Doctor(args) => commands::doctor::run(args).await,
         Command::Debug(command) => commands::debug::run(command).await,
         Command::Completion(args) => commands::completion::run(args),
         Command::Man(args) => commands::man::run(args),

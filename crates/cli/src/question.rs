@@ -4,8 +4,9 @@ use haft_protocol::{Inquiry, Question};
 use haft_session::Questions;
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::{asker, one_line, read_line};
-use crate::render::{Paint, complain};
+use crate::ask::read_line;
+use crate::ask::words::asker;
+use crate::render::{Page, Paint, complain, size};
 
 /// What a line that was typed means.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ enum Typed {
 /// Asks each question of `inquiry`, waits for the answers and passes them on. A question that is dismissed dismisses all.
 /// Gives up when `stop` fires. `who`: the agent that asks, where that is not the one that the person talks to.
 pub(crate) async fn answer(inquiry: &Inquiry, who: Option<&str>, questions: &Questions, stop: &CancellationToken) {
-    let paint = Paint::new(true);
+    let (paint, columns) = (Paint::new(true), size().columns);
     let mut answers = Vec::new();
     for (at, question) in inquiry.questions.iter().enumerate() {
         // Taken back meanwhile.
@@ -28,7 +29,7 @@ pub(crate) async fn answer(inquiry: &Inquiry, who: Option<&str>, questions: &Que
             return;
         }
         let place = (inquiry.questions.len() > 1).then(|| (at + 1, inquiry.questions.len()));
-        let mut shown = asked(question, place, paint);
+        let mut shown = asked(question, place, paint, columns);
         if let Some(who) = who {
             shown = format!("\n{}{shown}", paint.dim(&format!("{} asks:", asker(Some(who)))));
         }
@@ -99,17 +100,17 @@ fn understood(line: &str, question: &Question) -> Typed {
 }
 
 /// The question, its options and what can be typed. `place`: which it is, of how many.
-fn asked(question: &Question, place: Option<(usize, usize)>, paint: Paint) -> String {
+fn asked(question: &Question, place: Option<(usize, usize)>, paint: Paint, columns: usize) -> String {
     let place = place.map_or_else(String::new, |(at, all)| format!(" ({at} of {all})"));
-    let mut text = format!("\n{}{}\n", paint.yellow(&format!("? {}", one_line(&question.question))), paint.dim(&place));
+    let mut page = Page::new(columns);
+    page.put("? ", &format!("{}{place}", question.question), |line| paint.yellow(line));
     for (at, option) in question.options.iter().enumerate() {
-        text.push_str(&format!("  {}  {}", at + 1, one_line(&option.label)));
+        page.put(&format!("  {}  ", at + 1), &option.label, str::to_owned);
         if !option.description.is_empty() {
-            text.push_str(&paint.dim(&format!("  {}", one_line(&option.description))));
+            page.put("     ", &option.description, |line| paint.dim(line));
         }
-        text.push('\n');
     }
-    text + &choices(question)
+    format!("\n{}{}", page.end(), choices(question))
 }
 
 fn choices(question: &Question) -> String {
@@ -189,10 +190,12 @@ mod tests {
         expect![[r#"
 
             ? Which colour? (1 of 2)
-              1  Red ⏎   2  Blue  As Red ⏎   2  Blue as can be
-              2  \u{1b}[2Jx  As \u{1b}[2Jx as can be
+              1  Red ⏎   2  Blue
+                 As Red ⏎   2  Blue as can be
+              2  \u{1b}[2Jx
+                 As \u{1b}[2Jx as can be
               1-2, also several (1,2), your own words, or nothing to leave it: "#]]
-        .assert_eq(&asked(&hostile, Some((1, 2)), Paint::OFF));
+        .assert_eq(&asked(&hostile, Some((1, 2)), Paint::OFF, 80));
         expect!["  1-2, or nothing to leave it: "].assert_eq(&choices(&question(&["a", "b"], None, Some(false))));
         expect!["  your own words, or nothing to leave it: "].assert_eq(&choices(&question(&[], None, None)));
     }

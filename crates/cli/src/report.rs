@@ -7,6 +7,8 @@ use haft_llm::LlmError;
 use haft_protocol::SessionId;
 use haft_session::{SessionError, TurnError};
 
+use crate::render::{self, Paint};
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -77,6 +79,31 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
     text
 }
 
+/// Prints what clap has to say: help and the version to stdout, and to stderr what is wrong with the arguments, which may
+/// repeat names of files that a terminal would obey.
+pub(crate) fn parsing(error: &clap::Error) -> Exit {
+    let text = error.render();
+    if !error.use_stderr() {
+        return help(&text);
+    }
+    let coloured = Paint::new(render::errors_are_terminal()).is_on();
+    let text = if coloured { text.ansi().to_string() } else { text.to_string() };
+    render::complain_painted(text.trim_end());
+    if error.exit_code() == 2 { Exit::Usage } else { Exit::Failed }
+}
+
+/// Prints a help text.
+pub(crate) fn help(text: &clap::builder::StyledStr) -> Exit {
+    let coloured = Paint::new(render::out_is_terminal()).is_on();
+    let text = if coloured { text.ansi().to_string() } else { text.to_string() };
+    match render::say(text.trim_end()) {
+        Ok(()) => Exit::Done,
+        // Who closes our output early has seen enough.
+        Err(Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Done,
+        Err(_) => Exit::Failed,
+    }
+}
+
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if error.chain().any(|cause| cause.is::<Usage>()) { Exit::Usage } else { Exit::Failed }
 }
@@ -97,6 +124,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     }
 }
 
+/// Vendors whose credentials are looked for on this machine; what is wrong with them says what to do.
+const CLOUDS: [&str; 3] = ["amazon-bedrock", "google-vertex", "google-vertex-anthropic"];
+
 /// What to do about a model's failure in the session `id`.
 fn after_model(error: &LlmError, id: &SessionId) -> String {
     let wait = |after: &Option<std::time::Duration>| match after {
@@ -108,18 +138,26 @@ fn after_model(error: &LlmError, id: &SessionId) -> String {
         LlmError::RateLimited { after, .. } => format!("{} {again}", wait(after)),
         LlmError::Server { after, .. } => format!("{} {again}", wait(after)),
         LlmError::TooLong { .. } => "start a new session, or ask about less at a time".to_owned(),
-        LlmError::Unauthorized { .. } => {
-            "check the key: `options.apiKey` of the provider in opencode.json, and that the variable it names is set"
-                .to_owned()
+        LlmError::Unauthorized { provider, status: None, .. } if CLOUDS.contains(&provider.as_str()) => {
+            format!("mend that, then {again}")
         }
+        LlmError::Unauthorized { provider, .. } => format!(
+            "check the key: `haft auth login {provider}` stores another one, `haft auth list` shows what there is; \
+             `options.apiKey` of the provider in opencode.json counts more, and the variable that it names must be set"
+        ),
         LlmError::Quota { .. } => "add credit at the vendor, or choose another model with --model".to_owned(),
         LlmError::Rejected { .. } => {
             "check the model's name, the provider's options, and `options.baseURL`, which usually ends in /v1"
                 .to_owned()
         }
         LlmError::Transport { .. } => {
-            format!("check the address (`options.baseURL`) and that the server runs, then {again}")
+            format!(
+                "check that the server runs, its address (`options.baseURL`), and the network with its proxy \
+                 (docs/network.md), then {again}"
+            )
         }
+        LlmError::TimedOut { .. } => format!("try again, or allow more time: {again}"),
+        LlmError::Unreachable { .. } => format!("docs/network.md says more; mend it, then {again}"),
         LlmError::CutOff { .. } => format!("the connection broke; {again}"),
         LlmError::Malformed { .. } => {
             "check that `options.baseURL` is the address of an API, usually one that ends in /v1".to_owned()

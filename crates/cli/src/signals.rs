@@ -70,6 +70,7 @@ fn watch() {
         signals.next().await;
         tokio::time::sleep(PATIENCE).await;
         tracing::warn!("asked to stop twice and held up: ended at once");
+        crate::audit::finish();
         // What was said and done is stored; the next opening closes what is left open.
         std::process::exit(Exit::Interrupted.code().into());
     });

@@ -1,6 +1,5 @@
 //! Following a session: each event to the screen, each question to the person.
 
-use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::time::Instant;
 
@@ -14,7 +13,9 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Format;
-use crate::render::{Console, Json, Paint, Render, Terminal, Text, can_draw};
+use crate::render::{
+    Console, Json, Paint, Render, Terminal, Text, can_draw, errors, errors_are_terminal, out, out_is_terminal,
+};
 use crate::{ask, question};
 
 /// How a run is shown.
@@ -25,6 +26,8 @@ pub(crate) struct Watch {
     pub before: Option<Session>,
     /// Whether to say how the session can be continued.
     pub go_on: bool,
+    /// Whether stdout is kept for something else, so that all goes to stderr.
+    pub aside: bool,
 }
 
 /// A screen that follows one session.
@@ -80,13 +83,22 @@ impl Screen {
     ) -> Result<()> {
         match self.watch.format {
             Format::Json => {
-                let mut json = Json::new(stdout(), self.clock.clone(), self.watch.thinking);
+                let mut json = Json::new(out(), self.clock.clone(), self.watch.thinking);
                 self.pump(&session, &mut json, &over, &stopped).await;
                 Ok(json.end()?)
             }
+            Format::Default if self.watch.aside => {
+                let paint = Paint::new(errors_are_terminal());
+                let mut shown = Text::new(errors(), errors(), false, self.watch.thinking, paint, self.clock.clone());
+                if let Some(before) = &self.watch.before {
+                    shown.begin(before);
+                }
+                self.pump(&session, &mut shown, &over, &stopped).await;
+                Ok(shown.end(&session, self.watch.go_on)?)
+            }
             Format::Default if can_draw() => {
                 let mut shown =
-                    Terminal::new(Console::new(stdout()), self.watch.thinking, Paint::new(true), self.clock.clone());
+                    Terminal::new(Console::here(), self.watch.thinking, Paint::new(true), self.clock.clone());
                 if let Some(before) = &self.watch.before {
                     shown.begin(before);
                 }
@@ -95,9 +107,9 @@ impl Screen {
                 Ok(())
             }
             Format::Default => {
-                let terminal = stdout().is_terminal();
-                let paint = Paint::new(terminal || stderr().is_terminal());
-                let mut shown = Text::new(stdout(), stderr(), terminal, self.watch.thinking, paint, self.clock.clone());
+                let terminal = out_is_terminal();
+                let paint = Paint::new(terminal || errors_are_terminal());
+                let mut shown = Text::new(out(), errors(), terminal, self.watch.thinking, paint, self.clock.clone());
                 if let Some(before) = &self.watch.before {
                     shown.begin(before);
                 }

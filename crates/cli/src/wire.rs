@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use haft_config::{CommandConfig, Config, Instruction, Sources};
-use haft_llm::catalogue::VENDORS;
 use haft_permission::{Answerer, Gate, Rule};
-use haft_project::{Files, Place, Processes, named_shell};
+use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, InstructionFiles, Model, Named, Options, Questions, Setup, Tasks, TurnLimits, Workbench,
+    Agent, Agents, Command, Commands, InstructionFiles, Model, Named, Options, Questions, Setup, Tasks, TurnLimits,
+    Workbench,
 };
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
@@ -20,15 +20,20 @@ use haft_toolbox::World;
 use tokio::sync::mpsc;
 
 use crate::approvals::{Approvals, Home, Keeping};
+use crate::audit::Audit;
 use crate::folders::{self, Folders};
+use crate::keys::keys;
 use crate::render;
-use crate::{agents, models};
+use crate::trust::{self, Asking};
+use crate::{agents, cages, models};
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
     pub folders: Folders,
     pub place: Place,
     pub config: Config,
+    /// What runs commands here.
+    pub processes: Processes,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -43,45 +48,69 @@ pub(crate) fn place(dir: Option<&Path>) -> Result<Place> {
 
 /// Where the settings that hold in `place` are looked for.
 pub(crate) fn sources(folders: &Folders, place: &Place) -> Sources {
+    let organisations = keys().variables().map(|(name, token)| (name.to_owned(), token.to_owned()));
     Sources {
         home: folders.home.clone(),
         config_home: folders.config_home.clone(),
         directory: place.directory.clone(),
         worktree: place.worktree.clone(),
-        // What is no text cannot stand in a setting.
-        environment: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
+        environment: organisations.chain(environment()).collect(),
         managed: Sources::MANAGED.map(PathBuf::from).to_vec(),
-        organisation: Vec::new(),
+        organisation: keys().settings(),
+        vendors: models::reachable(),
     }
+}
+
+/// The environment, as far as it is text: what is none cannot stand in a setting.
+pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 impl Ground {
     /// Looks at `dir`, or at the current folder, and reads the settings that hold there.
     pub(crate) fn at(dir: Option<&Path>) -> Result<Self> {
-        Self::of(Folders::find()?, place(dir)?)
+        Self::of(Folders::find()?, place(dir)?, Asking::Nobody)
     }
 
-    /// Reads the settings that hold in `place`.
-    pub(crate) fn of(folders: Folders, place: Place) -> Result<Self> {
-        let sources = sources(&folders, &place);
-        let config = haft_config::load(&sources)?;
+    /// Reads the settings that hold in `place`; `asking` says who is asked whether its project is trusted.
+    pub(crate) fn of(folders: Folders, place: Place, asking: Asking) -> Result<Self> {
+        let mut config = trust::load(&folders, &place, &sources(&folders, &place), asking)?;
+        config.warnings.extend(cages::unknown_presets(&config));
         for warning in &config.warnings {
             render::complain(&format!("warning: {warning}"));
         }
         tracing::info!(directory = %place.directory.display(), settings = ?config.origins, "started");
-        Ok(Self { folders, place, config })
+        Self::with(folders, place, config)
+    }
+
+    /// These settings in `place`.
+    ///
+    /// # Errors
+    ///
+    /// When the environment forces a way to hold cages that there is none of.
+    pub(crate) fn with(folders: Folders, place: Place, config: Config) -> Result<Self> {
+        let processes = processes(&config, cages::caging(&folders, &place, &config)?);
+        // Whoever needs to know how commands are held waits less later.
+        processes.look_ahead();
+        Ok(Self { folders, place, config, processes })
+    }
+
+    /// How commands run here. The first time it may take a while to know.
+    pub(crate) fn commands_run(&self) -> Commands {
+        match self.processes.mode() {
+            Some(_) => Commands::Caged { network: self.config.sandbox.network },
+            None => Commands::Free,
+        }
     }
 
     /// The tools there are in this folder.
     pub(crate) fn registry(&self) -> Registry {
         let config = &self.config;
         let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
-        let processes = match self.shell() {
-            Some(shell) => Processes::new(shell, secrets(config)),
-            None => Processes::with_users_shell(secrets(config)),
-        };
+        let processes = self.processes.clone();
+        if let Some(protection) = processes.protection() {
+            files.tell(protection);
+        }
         let images = ImageLimits {
             auto_resize: config.images.auto_resize,
             max_width: config.images.max_width,
@@ -106,18 +135,6 @@ impl Ground {
         switches.extend(config.tools.iter().map(|(name, on)| (name.clone(), *on)));
         let switches = Switches(switches);
         haft_toolbox::builtin_with(&World { files, processes }, &options).switched(&switches)
-    }
-
-    /// The shell that the settings name.
-    fn shell(&self) -> Option<PathBuf> {
-        let named = self.config.shell.as_deref()?;
-        let shell = named_shell(named, std::env::var_os("PATH").as_deref(), Path::is_file);
-        if shell.is_none() {
-            render::complain(&format!(
-                "warning: \"shell\": {named:?} is not there or has a language of its own; name bash, zsh or sh, or its path"
-            ));
-        }
-        shell
     }
 
     /// The agent called `name`, or the one that answers where none is named, with all its rules.
@@ -184,6 +201,7 @@ impl Ground {
             },
             go_on_when_refused: config.experimental.continue_loop_on_deny,
             retries: config.limits.retries.map(|retries| u32::try_from(retries).unwrap_or(u32::MAX)),
+            retry_wait: config.limits.retry_wait,
             home: Some(self.folders.home.clone()),
             plans: Some(self.folders.plans()),
             tasks: Tasks {
@@ -197,15 +215,32 @@ impl Ground {
     }
 
     /// A gate that remembers what is allowed for always in this project, also after the program has ended.
-    fn gate(&self, clock: &Clock, answerer: Answerer, announce: impl Fn(Event) + Send + Sync + 'static) -> Gate {
-        let gate = Gate::new(clock.clone(), answerer, announce);
-        match Home::of(&self.place) {
+    fn gate(
+        &self,
+        clock: &Clock,
+        answerer: Answerer,
+        announce: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Gate> {
+        let mut gate = Gate::new(clock.clone(), answerer, announce);
+        if let Some(audit) = self.audit()? {
+            gate = gate.witnessed_by(Arc::new(audit));
+        }
+        Ok(match Home::of(&self.place) {
             Some(home) => {
                 let approvals = Approvals::in_folder(&self.folders.data);
                 gate.kept_by(Arc::new(Keeping::new(approvals, home, clock.clone())))
             }
             None => gate,
+        })
+    }
+
+    /// Who writes down what happens at the gate, if it is to be.
+    fn audit(&self) -> Result<Option<Audit>> {
+        if self.config.audit == Some(false) {
+            return Ok(None);
         }
+        // A clock of its own, so that a scripted one tells the session the same with and without.
+        Ok(Some(Audit::in_folder(&self.folders.data, self::clock()?)))
     }
 
     /// Everything a session needs. `extra` rules are laid over those of all `agents`.
@@ -220,7 +255,7 @@ impl Ground {
         let (clock, outputs) = (clock()?, self.outputs()?);
         let (rules, options) = (extra.to_vec(), self.options());
         let teller = journal.clone();
-        let gate = self.gate(&clock, answerer, move |event| teller.announce(event));
+        let gate = self.gate(&clock, answerer, move |event| teller.announce(event))?;
         let (registry, place) = (self.registry(), self.place.clone());
         let (teller, attended) = (journal.clone(), answerer == Answerer::Person);
         let questions = Questions::new(clock.clone(), attended, move |event| teller.announce(event));
@@ -235,7 +270,7 @@ impl Ground {
         // Without a listener nobody answers, and the call is stopped with the program.
         let tell = move |teller: &mpsc::UnboundedSender<Event>, event| drop(teller.send(event));
         let also = teller.clone();
-        let gate = self.gate(&clock, answerer, move |event| tell(&teller, event));
+        let gate = self.gate(&clock, answerer, move |event| tell(&teller, event))?;
         let attended = answerer == Answerer::Person;
         let questions = Questions::new(clock.clone(), attended, move |event| tell(&also, event));
         let rules = self.agent(agent)?.rules;
@@ -248,6 +283,7 @@ impl Ground {
         let outputs = self.folders.outputs();
         folders::make(&outputs)?;
         crate::outputs::sweep(&outputs);
+        crate::scratch::sweep(self.folders.scratch());
         Ok(outputs)
     }
 }
@@ -261,10 +297,35 @@ pub(crate) struct Bench {
     pub asked: mpsc::UnboundedReceiver<Event>,
 }
 
+/// What runs commands, in cages as `caging` says.
+pub(crate) fn processes(config: &Config, caging: Option<Caging>) -> Processes {
+    let processes = match shell(config) {
+        Some(shell) => Processes::new(shell, secrets(config)),
+        None => Processes::with_users_shell(secrets(config)),
+    };
+    match caging {
+        Some(caging) => processes.caged(caging),
+        None => processes,
+    }
+}
+
+/// The shell that the settings name.
+fn shell(config: &Config) -> Option<PathBuf> {
+    let named = config.shell.as_deref()?;
+    let shell = named_shell(named, std::env::var_os("PATH").as_deref(), Path::is_file);
+    if shell.is_none() {
+        render::complain(&format!(
+            "warning: \"shell\": {named:?} is not there or has a language of its own; name bash, zsh or sh, or its path"
+        ));
+    }
+    shell
+}
+
 /// Names of the variables that hold keys, and that no command needs to see.
 fn secrets(config: &Config) -> Vec<String> {
-    let known = VENDORS.iter().flat_map(|vendor| vendor.keys).copied().chain(["ANTHROPIC_AUTH_TOKEN"]);
-    config.secrets.iter().cloned().chain(known.map(str::to_owned)).collect()
+    let environment: Vec<_> = environment().collect();
+    let stored = keys().names(environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    config.secrets.iter().cloned().chain(models::key_variables()).chain(stored).collect()
 }
 
 /// The journal of this user.

@@ -43,6 +43,8 @@ pub struct AgentConfig {
     pub options: Map<String, Value>,
     /// Its own rules, on top of all others.
     pub rules: Vec<Rule>,
+    /// Rules of a project that is not trusted for it, which only hold back.
+    pub bounds: Vec<Rule>,
     /// Tools that it names in the older form, each on or off.
     pub tools: Map<String, Value>,
     /// The file that said something about it last.
@@ -128,6 +130,7 @@ impl AgentConfig {
             steps: value.get("steps").and_then(Value::as_u64),
             options: object("options"),
             rules,
+            bounds: Vec::new(),
             tools: object("tools"),
             origin,
         }
@@ -158,6 +161,7 @@ impl AgentConfig {
             steps: over.steps.or(base.steps),
             options,
             rules: base.rules.into_iter().chain(over.rules).collect(),
+            bounds: base.bounds.into_iter().chain(over.bounds).collect(),
             tools,
             origin: over.origin,
         }

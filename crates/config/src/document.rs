@@ -120,7 +120,7 @@ impl Reader<'_, '_, '_> {
             ast::Value::Object(object) => {
                 let entry = |property: &ast::ObjectProp<'_>| {
                     let at = property.range.start;
-                    let key = self.filler.fill(property.name.as_str(), self.text, at, false)?;
+                    let key = self.filler.fill_key(property.name.as_str(), self.text, at)?;
                     let secret = secret || is_secret(&key);
                     Ok(Entry { at, value: self.node(&property.value, secret)?, key })
                 };
@@ -143,6 +143,9 @@ impl Reader<'_, '_, '_> {
         let text = self.filler.fill(&token, self.text, at, secret)?;
         if text == token {
             return Ok(Node { at, shape: Shape::Text(text) });
+        }
+        if text.is_empty() && self.filler.withheld {
+            return Ok(Node { at, shape: Shape::Null });
         }
         let value: Value = serde_json::from_str(&text).map_err(|_| {
             let message = format!("{token} stands for something that is no JSON value");

@@ -41,6 +41,8 @@ pub struct Flags {
     pub no_lsp_download: bool,
     /// `DISABLE_MODELS_FETCH`.
     pub no_models_fetch: bool,
+    /// `MODELS_URL`: where the list of models is fetched from, before what the settings say.
+    pub models_url: Option<String>,
     /// `DISABLE_MOUSE`.
     pub no_mouse: bool,
     /// `DISABLE_TERMINAL_TITLE`.
@@ -76,6 +78,7 @@ impl Flags {
             no_default_plugins: on("DISABLE_DEFAULT_PLUGINS"),
             no_lsp_download: on("DISABLE_LSP_DOWNLOAD"),
             no_models_fetch: on("DISABLE_MODELS_FETCH"),
+            models_url: sources.either("MODELS_URL").filter(|url| !url.is_empty()).map(str::to_owned),
             no_mouse: on("DISABLE_MOUSE"),
             no_terminal_title: on("DISABLE_TERMINAL_TITLE"),
             bash_timeout: number("EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS").map(Duration::from_millis),

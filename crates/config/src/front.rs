@@ -289,10 +289,14 @@ mod tests {
             "---\na: !x y\n---",
             "line 2, column 1: the header between the two lines --- has a tag (a word that begins with !); put the value in quotes",
         );
-        fails(
-            "---js\na\n---",
-            "line 1, column 1: the header between the two lines --- must be YAML; write only --- in the first line",
-        );
+        for language in ["js", "json", "javascript", "coffee", "toml", "yaml!eval", " js # yaml"] {
+            fails(
+                &format!("---{language}\n{{\"a\": require(\"x\")}}\n---"),
+                "line 1, column 1: the header between the two lines --- must be YAML; write only --- in the first line",
+            );
+        }
+        // A tag of YAML's own form says of which kind a value is; whatever kind it names, this is a text.
+        gives("---\na: !!js/function 'x()'\n---", r#"{"a":"x()"}"#, "");
         fails(
             "---\na: 1\na: 2\n---",
             "line 2, column 1: the header between the two lines --- is no YAML: duplicate entry with key \"a\"; put the value in quotes",

@@ -1,22 +1,39 @@
 //! Every key a settings file may have: the data of [`crate::schema`].
 
+use crate::care::Care;
 use crate::schema::{Field, Kind};
 
+use Care::{AtMost, Fewer, Harmless, Joined, Ladder, Loosens, Model, Parts, Paths, Rules, Runs, Tightens};
 use Kind::{Any, Bool, List, Map, Object, OneOf, Only, Open, Text, Whole, Word};
 
 /// A key that may be left out.
 const fn may(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: false, about: "" }
+    Field { name, kind, required: false, about: "", care: Care::Above }
 }
 
 /// A key that may be left out, and what it is for.
 const fn key(name: &'static str, kind: Kind, about: &'static str) -> Field {
-    Field { name, kind, required: false, about }
+    Field { name, kind, required: false, about, care: Care::Above }
 }
 
 /// A key that must be there.
 const fn must(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: true, about: "" }
+    Field { name, kind, required: true, about: "", care: Care::Above }
+}
+
+impl Field {
+    const fn care(self, care: Care) -> Field {
+        Field { care, ..self }
+    }
+}
+
+/// A switch that only takes away when it is on. Where nothing is said it is off.
+const ON_TIGHTENS: Care = Ladder(&["false", "true"], 0);
+/// A switch that only takes away when it is off. Where nothing is said it is off.
+const OFF_TIGHTENS: Care = Ladder(&["true", "false"], 1);
+/// A number of which less is stricter, without a limit where nothing is said.
+const fn less(key: &'static str) -> Care {
+    AtMost(key, f64::MAX)
 }
 
 /// Any number.
@@ -51,33 +68,34 @@ pub(crate) const PERMISSION: Kind = OneOf(&[ACTION, Kind::Keyed(ACTION_ONLY, &RU
 
 /// The keys of an agent. Any other is for the model.
 pub(crate) const AGENT: Kind = Open(&[
-    may("color", Kind::Color),
-    key("description", Text, "when to use it; sub-agents are chosen by this"),
-    key("disable", Bool, "take the agent away"),
-    key("hidden", Bool, "do not offer it for choice"),
-    key("maxSteps", POSITIVE, "the older name of steps"),
-    key("mode", Word(&["primary", "subagent", "all"]), "who may choose it: people, other agents, both"),
-    key("model", Text, "VENDOR/MODEL"),
-    may("name", Text),
-    key("options", ANY_MAP, "fields of each request"),
-    key("permission", PERMISSION, "rules on top of all others"),
-    key("prompt", Text, "its first words to the model"),
-    key("steps", POSITIVE, "most model steps for one prompt"),
-    may("temperature", NUMBER),
-    key("tools", Map(&Bool), "the older form of permission"),
-    may("top_p", NUMBER),
-    may("variant", Text),
+    may("color", Kind::Color).care(Harmless),
+    key("description", Text, "when to use it; sub-agents are chosen by this").care(Harmless),
+    key("disable", Bool, "take the agent away").care(Care::NewAgent),
+    key("hidden", Bool, "do not offer it for choice").care(Care::NewAgent),
+    key("maxSteps", POSITIVE, "the older name of steps").care(less("steps")),
+    key("mode", Word(&["primary", "subagent", "all"]), "who may choose it: people, other agents, both")
+        .care(Care::NewAgent),
+    key("model", Text, "VENDOR/MODEL").care(Model),
+    may("name", Text).care(Care::SameName),
+    key("options", ANY_MAP, "fields of each request").care(Loosens("puts fields of its own into requests")),
+    key("permission", PERMISSION, "rules on top of all others").care(Rules),
+    key("prompt", Text, "its first words to the model").care(Harmless),
+    key("steps", POSITIVE, "most model steps for one prompt").care(less("steps")),
+    may("temperature", NUMBER).care(Harmless),
+    key("tools", Map(&Bool), "the older form of permission").care(Rules),
+    may("top_p", NUMBER).care(Harmless),
+    may("variant", Text).care(Harmless),
 ]);
 
 /// The keys of a command.
 pub(crate) const COMMAND: Kind = Object(&[
-    key("agent", Text, "who answers"),
-    may("description", Text),
-    key("model", Text, "VENDOR/MODEL"),
-    may("name", Text),
-    key("subtask", Bool, "answer in a session of its own"),
-    must("template", Text),
-    may("variant", Text),
+    key("agent", Text, "who answers").care(Care::Agent),
+    may("description", Text).care(Harmless),
+    key("model", Text, "VENDOR/MODEL").care(Model),
+    may("name", Text).care(Harmless),
+    key("subtask", Bool, "answer in a session of its own").care(Harmless),
+    must("template", Text).care(Care::Template),
+    may("variant", Text).care(Harmless),
 ]);
 
 const COST: &[Field] = &[
@@ -113,6 +131,21 @@ const MODEL: Kind = Object(&[
     may("variants", Map(&Open(&[may("disabled", Bool)]))),
 ]);
 
+/// One text or several.
+const TEXT_OR_TEXTS: Kind = OneOf(&[Text, TEXTS]);
+
+const NETWORK: Kind = Object(&[
+    key("ca", TEXT_OR_TEXTS, "files of certificates to trust beside the system's, in PEM"),
+    key("client_cert", Text, "the file of your certificate, for servers that ask for one, in PEM"),
+    key("client_key", Text, "the file of its key, where that is another one"),
+    key("no_proxy", TEXTS, "hosts, domains, networks and host:port that are reached directly; beside NO_PROXY"),
+    key(
+        "proxy",
+        OneOf(&[Text, Only(false)]),
+        "http://, https://, socks5:// or socks5h://, in the place of HTTP_PROXY and its like; false: none",
+    ),
+]);
+
 const PROVIDER: Kind = Object(&[
     key("api", Text, "its address, where options.baseURL gives none"),
     may("blacklist", TEXTS),
@@ -126,12 +159,13 @@ const PROVIDER: Kind = Object(&[
         Open(&[
             may("apiKey", Text),
             may("baseURL", Text),
-            key("chunkTimeout", DEADLINE, "milliseconds"),
+            key("chunkTimeout", DEADLINE, "milliseconds of silence within an answer; 300000"),
+            key("connectTimeout", POSITIVE, "milliseconds until there is a connection; 30000"),
             may("enterpriseUrl", Text),
-            key("headerTimeout", DEADLINE, "milliseconds"),
+            key("headerTimeout", DEADLINE, "milliseconds until an answer begins; 300000"),
             may("headers", TEXT_MAP),
             may("setCacheKey", Bool),
-            key("timeout", DEADLINE, "milliseconds"),
+            key("timeout", DEADLINE, "milliseconds for all of a request and its answer; no limit"),
         ]),
     ),
     may("whitelist", TEXTS),
@@ -206,13 +240,13 @@ const COMPACTION: Kind = Object(&[
 ]);
 
 const EXPERIMENTAL: Kind = Object(&[
-    may("batch_tool", Bool),
-    may("continue_loop_on_deny", Bool),
-    may("disable_paste_summary", Bool),
-    key("mcp_timeout", POSITIVE, "milliseconds"),
-    may("openTelemetry", Bool),
-    may("policies", List(&POLICY)),
-    key("primary_tools", TEXTS, "tools that sub-agents are not given"),
+    may("batch_tool", Bool).care(Harmless),
+    may("continue_loop_on_deny", Bool).care(OFF_TIGHTENS),
+    may("disable_paste_summary", Bool).care(Harmless),
+    key("mcp_timeout", POSITIVE, "milliseconds").care(Harmless),
+    may("openTelemetry", Bool).care(OFF_TIGHTENS),
+    may("policies", List(&POLICY)).care(Loosens("says which vendors may be used")),
+    key("primary_tools", TEXTS, "tools that sub-agents are not given").care(Joined),
 ]);
 
 const POLICY: Kind = Object(&[
@@ -222,17 +256,21 @@ const POLICY: Kind = Object(&[
 ]);
 
 const SANDBOX: Kind = Object(&[
-    key("mode", Word(&["workspace-write", "read-only", "off"]), "what commands may change"),
-    key("network", OneOf(&[Bool, ACTION]), "whether commands may use the network"),
-    key("presets", TEXTS, "named sets of further leaves"),
-    key("read_deny", TEXTS, "what commands may not read"),
-    key("write", TEXTS, "further folders that commands may write"),
+    key("mode", Word(&["workspace-write", "read-only", "off"]), "what commands may change")
+        .care(Ladder(&["off", "workspace-write", "read-only"], 1)),
+    key("network", OneOf(&[Bool, ACTION]), "whether commands may use the network")
+        .care(Ladder(&["true allow", "", "ask", "false deny"], 1)),
+    key("presets", TEXTS, "leaves that toolchains need, by the toolchain's name").care(Fewer(&[])),
+    key("read_deny", TEXTS, "further files and folders that commands may not read; those of all files count")
+        .care(Tightens),
+    key("write", TEXTS, "further folders that commands may write")
+        .care(Loosens("lets commands write outside the project")),
 ]);
 
 /// Everything a settings file may say.
 pub(crate) const CONFIG: Kind = Object(&[
-    key("$schema", Text, "for editors"),
-    key("agent", Map(&AGENT), "agents by name: changes to the built-in ones, and more"),
+    key("$schema", Text, "for editors").care(Harmless),
+    key("agent", Map(&AGENT), "agents by name: changes to the built-in ones, and more").care(Parts),
     key(
         "attachment",
         Object(&[may(
@@ -245,45 +283,65 @@ pub(crate) const CONFIG: Kind = Object(&[
             ]),
         )]),
         "what images may be",
-    ),
-    key("audit", OneOf(&[Bool, Open(&[])]), "keep a record of every decision"),
-    key("autoshare", Bool, "the older form of share"),
-    may("autoupdate", OneOf(&[Bool, Word(&["notify"])])),
-    key("command", Map(&COMMAND), "slash commands by name"),
-    key("compaction", COMPACTION, "how a long session is made shorter"),
-    key("default_agent", Text, "who answers when nobody is named"),
-    key("disabled_providers", TEXTS, "vendors that are not offered"),
-    key("enabled_providers", TEXTS, "the only vendors that are offered"),
-    may("enterprise", Object(&[may("url", Text)])),
-    key("experimental", EXPERIMENTAL, "what may change"),
-    key("formatter", OneOf(&[Bool, Map(&FORMATTER)]), "programs that tidy a file after a change"),
-    key("hooks", ANY_MAP, "programs that are told, and may stop, what happens"),
-    key("instructions", TEXTS, "files, patterns and addresses of further instructions"),
-    key("keybinds", Any, "the terminal UI's keys; better in tui.json"),
-    key("layout", Word(&["auto", "stretch"]), "without effect"),
+    )
+    .care(Harmless),
+    key("audit", OneOf(&[Bool, Open(&[])]), "keep a record of every decision; true if left out")
+        .care(Ladder(&["false", "true"], 1)),
+    key(
+        "auth",
+        Object(&[key("store", Word(&["file", "keyring"]), "where new keys are kept; file if left out")]),
+        "keys and signing in",
+    )
+    .care(Loosens("says where your keys are kept")),
+    key("autoshare", Bool, "the older form of share").care(OFF_TIGHTENS),
+    may("autoupdate", OneOf(&[Bool, Word(&["notify"])])).care(Ladder(&["true", "notify", "false"], 2)),
+    key("catalogue", Object(&[may("url", Text)]), "where `haft models --refresh` fetches the list of models")
+        .care(Loosens("says where the list of models, and the addresses in it, come from")),
+    key("command", Map(&COMMAND), "slash commands by name").care(Parts),
+    key("compaction", COMPACTION, "how a long session is made shorter").care(Harmless),
+    key("default_agent", Text, "who answers when nobody is named").care(Care::Agent),
+    key("disabled_providers", TEXTS, "vendors that are not offered").care(Joined),
+    key("enabled_providers", TEXTS, "the only vendors that are offered").care(Care::Among),
+    may("enterprise", Object(&[may("url", Text)])).care(Loosens("says where sessions are shared to")),
+    key("experimental", EXPERIMENTAL, "what may change").care(Parts),
+    key("formatter", OneOf(&[Bool, Map(&FORMATTER)]), "programs that tidy a file after a change").care(Care::Switch),
+    key("hooks", ANY_MAP, "programs that are told, and may stop, what happens").care(Runs("runs programs of its own")),
+    key("instructions", TEXTS, "files, patterns and addresses of further instructions").care(Paths),
+    key("keybinds", Any, "the terminal UI's keys; better in tui.json").care(Loosens("changes what your keys do")),
+    key("layout", Word(&["auto", "stretch"]), "without effect").care(Harmless),
     key(
         "limits",
         Object(&[
-            key("cost", AMOUNT, "dollars"),
-            key("retries", COUNT, "how often a request that failed is made again; 5 if left out"),
-            may("steps", POSITIVE),
+            key("cost", AMOUNT, "dollars").care(less("cost")),
+            key("retries", COUNT, "how often a request that failed is made again; 5 if left out")
+                .care(AtMost("retries", 5.0)),
+            key("retry_wait", COUNT, "most seconds that are waited for it in all, in one step; 3600 if left out")
+                .care(AtMost("retry_wait", 3600.0)),
+            may("steps", POSITIVE).care(less("steps")),
         ]),
         "most that one session may use",
-    ),
-    may("logLevel", Word(&["DEBUG", "INFO", "WARN", "ERROR"])),
-    key("lsp", OneOf(&[Bool, Map(&LSP)]), "language servers"),
-    key("mcp", Map(&MCP), "servers of further tools"),
-    key("mode", Map(&AGENT), "the older form of agent"),
-    key("model", Text, "VENDOR/MODEL"),
-    key("offline", Bool, "contact nobody but models"),
-    key("permission", PERMISSION, "rules: what is allowed, asked and denied"),
-    key("plugin", List(&OneOf(&[Text, Kind::Pair(&Text, &ANY_MAP)])), "plug-ins: packages and files"),
-    key("provider", Map(&PROVIDER), "vendors and servers of models"),
-    key("reference", Map(&REFERENCE), "the older name of references"),
-    key("references", Map(&REFERENCE), "folders and repositories by a short name"),
-    key("retention", OneOf(&[Kind::Span, Map(&Kind::Span)]), "how long things are kept"),
-    key("sandbox", SANDBOX, "the cage around commands"),
-    key("search", Object(&[may("url", Text)]), "where to search the web"),
+    )
+    .care(Parts),
+    may("logLevel", Word(&["DEBUG", "INFO", "WARN", "ERROR"])).care(Harmless),
+    key("lsp", OneOf(&[Bool, Map(&LSP)]), "language servers").care(Care::Switch),
+    key("mcp", Map(&MCP), "servers of further tools").care(Care::Servers),
+    key("mode", Map(&AGENT), "the older form of agent").care(Parts),
+    key("model", Text, "VENDOR/MODEL").care(Model),
+    key("network", NETWORK, "proxies, certificates to trust, a certificate of your own")
+        .care(Loosens("says through whom your requests go, whom they trust, and what is shown of you")),
+    key("offline", Bool, "go nowhere but to this machine and to the addresses of your own providers").care(ON_TIGHTENS),
+    key("permission", PERMISSION, "rules: what is allowed, asked and denied").care(Rules),
+    key("plugin", List(&OneOf(&[Text, Kind::Pair(&Text, &ANY_MAP)])), "plug-ins: packages and files")
+        .care(Runs("runs code inside of haft")),
+    key("provider", Map(&PROVIDER), "vendors and servers of models")
+        .care(Loosens("sends your prompts, and your key, where it says")),
+    key("reference", Map(&REFERENCE), "the older name of references").care(Care::Places),
+    key("references", Map(&REFERENCE), "folders and repositories by a short name").care(Care::Places),
+    key("retention", OneOf(&[Kind::Span, Map(&Kind::Span)]), "how long things are kept")
+        .care(Loosens("says when what is kept is removed")),
+    key("sandbox", SANDBOX, "the cage around commands").care(Parts),
+    key("search", Object(&[may("url", Text)]), "where to search the web")
+        .care(Loosens("sends what is searched for where it says")),
     key(
         "server",
         Object(&[
@@ -294,29 +352,46 @@ pub(crate) const CONFIG: Kind = Object(&[
             may("port", Whole(1, 65_535)),
         ]),
         "where the server listens",
-    ),
-    may("share", Word(&["manual", "auto", "disabled"])),
-    key("shell", Text, "the shell of commands and terminals"),
-    key("skills", Object(&[may("paths", TEXTS), may("urls", TEXTS)]), "further places of skills"),
-    key("small_model", Text, "VENDOR/MODEL for titles and the like"),
+    )
+    .care(Loosens("says who can reach the server")),
+    may("share", Word(&["manual", "auto", "disabled"])).care(Ladder(&["auto", "manual", "disabled"], 1)),
+    key("shell", Text, "the shell of commands and terminals").care(Runs("is run for every command")),
+    key(
+        "skills",
+        Object(&[may("paths", TEXTS).care(Paths), may("urls", TEXTS).care(Loosens("fetches skills from elsewhere"))]),
+        "further places of skills",
+    )
+    .care(Parts),
+    key("small_model", Text, "VENDOR/MODEL for titles and the like").care(Model),
     key(
         "snapshot",
         OneOf(&[Bool, Object(&[may("quota", Kind::Size), may("retention", Kind::Span)])]),
         "keep what was there before a change",
-    ),
-    key("subagent_depth", COUNT, "how deep sub-agents may call sub-agents"),
-    key("theme", Any, "better in tui.json"),
+    )
+    .care(Ladder(&["false", "true"], 1)),
+    key("subagent_depth", COUNT, "how deep sub-agents may call sub-agents").care(AtMost("subagent_depth", 1.0)),
+    key("theme", Any, "better in tui.json").care(Harmless),
     key(
         "tool_output",
-        Object(&[may("max_bytes", POSITIVE), may("max_lines", POSITIVE)]),
+        Object(&[
+            may("max_bytes", POSITIVE).care(AtMost("max_bytes", 51_200.0)),
+            may("max_lines", POSITIVE).care(AtMost("max_lines", 2_000.0)),
+        ]),
         "most of a tool's output that the model is shown",
-    ),
-    key("tools", Map(&Bool), "tools switched on and off; the older form of permission"),
-    key("tools_budget", POSITIVE, "most tokens of tool definitions in a request"),
-    key("tui", Any, "better in tui.json"),
-    may("username", Text),
-    key("watcher", Object(&[may("ignore", TEXTS)]), "what changes of files are not looked at"),
+    )
+    .care(Parts),
+    key(
+        "tool_profile",
+        Word(&["full", "small"]),
+        "offer all tools, or the few for weak models; by the model if left out",
+    )
+    .care(Harmless),
+    key("tools", Map(&Bool), "tools switched on and off; the older form of permission").care(Rules),
+    key("tools_budget", POSITIVE, "most tokens of tool definitions in a request").care(AtMost("tools_budget", 4_000.0)),
+    key("tui", Any, "better in tui.json").care(Loosens("changes what the screen shows")),
+    may("username", Text).care(Harmless),
+    key("watcher", Object(&[may("ignore", TEXTS)]), "what changes of files are not looked at").care(Harmless),
 ]);
 
 /// What haft does not act on yet although somebody who sets it counts on being held safe by it.
-pub(crate) const NOT_YET: [&str; 4] = ["audit", "hooks", "offline", "sandbox"];
+pub(crate) const NOT_YET: [&str; 1] = ["hooks"];

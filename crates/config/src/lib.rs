@@ -12,7 +12,11 @@
 //! `cli` hands each crate the values it needs.
 
 mod agent;
+mod border;
+mod care;
+mod code;
 mod command;
+mod disk;
 mod document;
 mod error;
 mod file;
@@ -24,18 +28,23 @@ mod keys;
 mod load;
 mod markdown;
 mod merge;
+mod network;
 mod node;
 mod normal;
 mod permission;
 mod provider;
 mod resolved;
+mod sandbox;
 mod scan;
 mod schema;
 mod secret;
 mod shown;
 mod skills;
 mod sources;
+mod stake;
 mod substitute;
+mod tighten;
+mod trust;
 mod units;
 
 pub use agent::{AgentConfig, Mode, agent};
@@ -44,11 +53,16 @@ pub use error::{ConfigError, Place};
 pub use flags::Flags;
 pub use front::{FrontMatter, front_matter};
 pub use json_schema::schema;
+pub use network::{Network, Proxy};
 pub use permission::rules_from;
 pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};
 pub use resolved::{
-    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Share, Snapshot, ToolOutput, load,
+    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Policy, Share, Snapshot, ToolOutput, load,
 };
+pub use sandbox::{Sandbox, SandboxMode};
 pub use shown::{Secrets, Shown, show};
 pub use skills::{Skill, skills};
 pub use sources::Sources;
+pub use stake::{Effect, Stake, Stakes};
+pub use tighten::BUILT_IN_AGENTS;
+pub use trust::Trust;

@@ -1,20 +1,30 @@
 //! Reads every place settings come from, each file once.
 
+mod settle;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::border::Border;
+use crate::disk::Disk;
 use crate::document;
 use crate::error::{ConfigError, Place as TextPlace};
 use crate::file;
 use crate::keys;
 use crate::markdown;
 use crate::merge::{Lists, Merged};
+use crate::network;
 use crate::node::{Node, Shape};
 use crate::normal;
+use crate::sandbox;
 use crate::schema::{Finding, Kind, Strict, check};
 use crate::sources::{Place, Sources};
-use crate::substitute::Filler;
+use crate::stake::Stakes;
+use crate::substitute::{Filler, Tokens};
+use crate::tighten::Beside;
+use crate::trust::Trust;
 
 /// Largest settings file, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
@@ -32,7 +42,7 @@ pub(crate) enum Variables {
 }
 
 /// One text of settings.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Layer {
     /// The file, or the name of the variable.
     pub origin: String,
@@ -41,6 +51,8 @@ pub(crate) struct Layer {
     /// Where relative paths in it begin.
     pub base: PathBuf,
     pub lists: Lists,
+    /// Its rules, where they are laid beside those of others and only hold back.
+    pub beside: Beside,
 }
 
 /// Everything that was read.
@@ -52,6 +64,11 @@ pub(crate) struct Loaded {
     pub warnings: Vec<String>,
     /// Names of the variables that stand for secrets.
     pub secrets: Vec<String>,
+    /// What is at stake with the project's settings, where that was looked at.
+    pub stakes: Stakes,
+    /// Whether the project's settings count like the user's own.
+    pub trusted: bool,
+    disk: Disk,
 }
 
 impl Loaded {
@@ -76,7 +93,7 @@ impl Loaded {
 
 impl Layer {
     /// What it says, in the one spelling of each thing.
-    fn normal(&self) -> Value {
+    pub(crate) fn normal(&self) -> Value {
         let mut value = self.value.clone();
         normal::layer(&mut value, &self.base);
         value
@@ -88,12 +105,28 @@ impl Layer {
 /// # Errors
 ///
 /// When a file cannot be read, is no JSON with comments, or holds a value of the wrong kind.
-pub(crate) fn load(sources: &Sources, variables: Variables) -> Result<Loaded, ConfigError> {
-    let mut reader = Reader { sources, variables, loaded: Loaded::default(), group: None };
+pub(crate) fn load(sources: &Sources, variables: Variables, trust: Trust<'_>) -> Result<Loaded, ConfigError> {
+    let project = match trust {
+        Trust::Given => BTreeSet::new(),
+        Trust::Withheld | Trust::Asked(_) => sources.project_places(),
+    };
+    let mut reader = Reader {
+        sources,
+        variables,
+        project,
+        border: Border::new(sources.top()),
+        pending: BTreeMap::new(),
+        loaded: Loaded { trusted: matches!(trust, Trust::Given), ..Loaded::default() },
+        warnings: Vec::new(),
+        at: None,
+        in_keys: false,
+        group: None,
+    };
     for place in sources.places() {
         reader.place(place)?;
     }
-    Ok(reader.loaded)
+    reader.settle(trust)?;
+    Ok(reader.done())
 }
 
 /// The terminal UI's own settings, laid over each other, with what is wrong about them.
@@ -101,10 +134,16 @@ pub(crate) fn load(sources: &Sources, variables: Variables) -> Result<Loaded, Co
 /// Broken ones are left out and told: without them the program is as safe, and only looks otherwise.
 pub(crate) fn screen(sources: &Sources, loaded: &mut Loaded) -> Value {
     let mut merged = Merged::default();
+    let project = if loaded.trusted { BTreeSet::new() } else { sources.project_places() };
     for place in sources.screen_places() {
-        let (Place::File(path) | Place::Named(_, path)) = place else { continue };
+        let path = match place {
+            // Without trust what a project says about keys and colours does not count.
+            Place::File(path) if path.parent().is_some_and(|folder| project.contains(folder)) => continue,
+            Place::File(path) | Place::Named(_, path) => path,
+            Place::Given(..) | Place::Grouped(_) | Place::Folder(_) | Place::Text(_) | Place::Rules(_) => continue,
+        };
         let origin = path.display().to_string();
-        let text = match file::read(&path, MAX_FILE) {
+        let text = match loaded.disk.read(&path, MAX_FILE) {
             Ok(text) => text,
             Err(error) => {
                 if !file::is_absent(&error) {
@@ -126,27 +165,58 @@ pub(crate) fn screen(sources: &Sources, loaded: &mut Loaded) -> Value {
 struct Reader<'s> {
     sources: &'s Sources,
     variables: Variables,
+    /// The folders whose settings are the project's.
+    project: BTreeSet<PathBuf>,
+    border: Border,
+    /// What the project's layers, by their place, say before it is known whether that counts.
+    pending: BTreeMap<usize, Pending>,
     loaded: Loaded,
+    /// What a person should know, each with the number of layers before it.
+    warnings: Vec<(usize, String)>,
+    /// The layer that is looked at again.
+    at: Option<usize>,
+    /// Whether a token was seen in the name of a key.
+    in_keys: bool,
     /// The first layer of the group that is being read.
     group: Option<usize>,
+}
+
+/// A text of the project's settings.
+struct Pending {
+    said: Said,
+    /// Whether the file stands in the project, and no link leads out of it.
+    inside: bool,
+}
+
+/// Whose settings a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    User,
+    Project,
+}
+
+enum Said {
+    /// The text of a settings file.
+    Settings(String),
+    /// What a Markdown file says.
+    Markdown(Value),
 }
 
 impl Reader<'_> {
     fn place(&mut self, place: Place) -> Result<(), ConfigError> {
         match place {
             Place::Given(origin, text) => self.text(&origin, &text, &self.sources.directory.clone(), Lists::Join),
-            Place::File(path) => self.file(&path, Lists::Join).map(drop),
+            Place::File(path) => {
+                let by =
+                    path.parent().filter(|folder| self.project.contains(*folder)).map_or(By::User, |_| By::Project);
+                self.file(&path, Lists::Join, by).map(drop)
+            }
             Place::Grouped(path) => {
                 let first = *self.group.get_or_insert(self.loaded.layers.len());
-                self.file(&path, Lists::ReplaceFrom(first)).map(drop)
+                self.file(&path, Lists::ReplaceFrom(first), By::User).map(drop)
             }
             Place::Named(name, path) => self.named(name, &path),
-            Place::Folder(folder) => {
-                let found = markdown::layers(&folder, self.strict())?;
-                self.loaded.layers.extend(found.layers);
-                found.warnings.into_iter().for_each(|warning| self.loaded.warn(warning));
-                Ok(())
-            }
+            Place::Folder(folder) => self.folder(&folder),
             Place::Text(name) => {
                 let Some(text) = self.sources.env(name) else { return Ok(()) };
                 // It may spell out keys.
@@ -156,33 +226,57 @@ impl Reader<'_> {
             Place::Rules(name) => {
                 let Some(text) = self.sources.env(name) else { return Ok(()) };
                 let base = self.sources.directory.clone();
-                let value = self.read(name, text, &base, &keys::PERMISSION, "permission")?;
+                let from = From { origin: name, base: &base, kind: &keys::PERMISSION, root: "permission" };
+                let value = self.read(&from, text, self.tokens(), self.strict())?;
                 self.push(name, json!({ "permission": value }), &base, Lists::Join);
                 Ok(())
             }
         }
     }
 
+    fn folder(&mut self, folder: &Path) -> Result<(), ConfigError> {
+        let found = markdown::layers(folder, self.strict())?;
+        for warning in found.warnings {
+            self.warn(warning);
+        }
+        for mut layer in found.layers {
+            if self.project.contains(folder) {
+                let said = std::mem::take(&mut layer.value);
+                let inside = self.border.holds(Path::new(&layer.origin));
+                self.pending.insert(self.loaded.layers.len(), Pending { said: Said::Markdown(said), inside });
+            }
+            self.loaded.layers.push(layer);
+        }
+        Ok(())
+    }
+
     /// A file that a variable names. OpenCode takes no notice when it is not there; who names it to haft means it.
     fn named(&mut self, name: &str, path: &Path) -> Result<(), ConfigError> {
-        if self.file(path, Lists::Join)? {
+        // Wherever it stands, it is the user who named it.
+        if self.file(path, Lists::Join, By::User)? {
             return Ok(());
         }
         let origin = format!("{} (named by {name})", path.display());
         if name.starts_with("HAFT") {
             return Err(ConfigError::Unreadable { origin, source: std::io::ErrorKind::NotFound.into() });
         }
-        self.loaded.warn(format!("there is no file {origin}"));
+        self.warn(format!("there is no file {origin}"));
         Ok(())
     }
 
     /// Adds the file at `path`, if it is there.
-    fn file(&mut self, path: &Path, lists: Lists) -> Result<bool, ConfigError> {
+    fn file(&mut self, path: &Path, lists: Lists, by: By) -> Result<bool, ConfigError> {
         let origin = path.display().to_string();
-        match file::read(path, MAX_FILE) {
+        match self.loaded.disk.read(path, MAX_FILE) {
             Ok(text) => {
                 let base = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-                self.text(&origin, &text, &base, lists).map(|()| true)
+                if by == By::User {
+                    return self.text(&origin, &text, &base, lists).map(|()| true);
+                }
+                let inside = self.border.holds(path);
+                self.pending.insert(self.loaded.layers.len(), Pending { said: Said::Settings(text), inside });
+                self.push(&origin, Value::Object(Map::new()), &base, lists);
+                Ok(true)
             }
             Err(error) if file::is_absent(&error) => Ok(false),
             Err(source) => Err(ConfigError::Unreadable { origin, source }),
@@ -190,33 +284,63 @@ impl Reader<'_> {
     }
 
     fn text(&mut self, origin: &str, text: &str, base: &Path, lists: Lists) -> Result<(), ConfigError> {
-        let value = self.read(origin, text, base, &keys::CONFIG, "")?;
-        let value = if value.is_object() { value } else { Value::Object(Map::new()) };
-        self.not_yet(origin, &value);
+        let value = self.settings(origin, text, base, self.tokens(), self.strict())?;
         self.push(origin, value, base, lists);
         Ok(())
     }
 
-    fn push(&mut self, origin: &str, value: Value, base: &Path, lists: Lists) {
-        self.loaded.layers.push(Layer { origin: origin.to_owned(), value, base: base.to_path_buf(), lists });
+    /// The settings in `text`, ready to be laid over others.
+    fn settings(
+        &mut self,
+        origin: &str,
+        text: &str,
+        base: &Path,
+        tokens: Tokens<'_>,
+        strict: Strict,
+    ) -> Result<Value, ConfigError> {
+        let value = self.read(&From { origin, base, kind: &keys::CONFIG, root: "" }, text, tokens, strict)?;
+        let mut value = if value.is_object() { value } else { Value::Object(Map::new()) };
+        self.not_yet(origin, &value);
+        network::locate(&mut value, base, &self.sources.home);
+        for pattern in sandbox::locate(&mut value, base, &self.sources.home) {
+            self.warn(format!("{origin}: {pattern:?} in \"sandbox\" is taken for a name; patterns do not count there"));
+        }
+        Ok(value)
     }
 
-    /// What `text` says, checked against `kind`.
-    fn read(&mut self, origin: &str, text: &str, base: &Path, kind: &Kind, root: &str) -> Result<Value, ConfigError> {
+    fn push(&mut self, origin: &str, value: Value, base: &Path, lists: Lists) {
+        let (origin, base) = (origin.to_owned(), base.to_path_buf());
+        self.loaded.layers.push(Layer { origin, value, base, lists, beside: Beside::default() });
+    }
+
+    fn warn(&mut self, warning: String) {
+        self.warnings.push((self.at.unwrap_or(self.loaded.layers.len()), warning));
+    }
+
+    /// What `text` says, checked.
+    fn read(&mut self, from: &From<'_>, text: &str, tokens: Tokens<'_>, strict: Strict) -> Result<Value, ConfigError> {
+        let From { origin, base, kind, root } = *from;
         let mut filler = Filler::new(self.sources, origin, base);
-        filler.variables = self.variables == Variables::Filled;
+        (filler.tokens, filler.disk) = (tokens, Some(&self.loaded.disk));
         let node = document::read(text, &mut filler)?;
         let (missing, secrets) = (filler.missing, filler.secrets);
+        self.in_keys |= filler.in_keys;
         // One more than is told, so that it shows that there are more.
         for (at, name) in missing.into_iter().take(MAX_WARNINGS + 1) {
             let place = TextPlace::of(text, at);
-            self.loaded
-                .warn(format!("{origin}, line {}: the variable {name} is not set; it counts as empty", place.line));
+            self.warn(format!("{origin}, line {}: the variable {name} is not set; it counts as empty", place.line));
         }
         self.loaded.secrets.extend(secrets);
-        let (value, told) = checked(origin, text, &node, kind, root, self.strict())?;
-        told.into_iter().for_each(|warning| self.loaded.warn(warning));
+        let (value, told) = checked(origin, text, &node, kind, root, strict)?;
+        told.into_iter().for_each(|warning| self.warn(warning));
         Ok(value)
+    }
+
+    fn tokens(&self) -> Tokens<'static> {
+        match self.variables {
+            Variables::Filled => Tokens::Filled,
+            Variables::Named => Tokens::Named,
+        }
     }
 
     fn strict(&self) -> Strict {
@@ -224,6 +348,15 @@ impl Reader<'_> {
             Variables::Filled => Strict::Yes,
             Variables::Named => Strict::No,
         }
+    }
+
+    fn done(mut self) -> Loaded {
+        // Those of the project's files were made last, and belong where the files stand.
+        self.warnings.sort_by_key(|(layer, _)| *layer);
+        for (_, warning) in self.warnings {
+            self.loaded.warn(warning);
+        }
+        self.loaded
     }
 
     /// Says which keys that hold something back are not acted on yet.
@@ -235,10 +368,19 @@ impl Reader<'_> {
                 Some(Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_)) => true,
             };
             if set {
-                self.loaded.warn(format!("{origin}: {key:?} is not acted on yet; do not count on it"));
+                self.warn(format!("{origin}: {key:?} is not acted on yet; do not count on it"));
             }
         }
     }
+}
+
+/// Where a text is from, and what it may say.
+#[derive(Clone, Copy)]
+struct From<'a> {
+    origin: &'a str,
+    base: &'a Path,
+    kind: &'static Kind,
+    root: &'a str,
 }
 
 /// What `node`, read from `text`, says, and what a person should know about it.

@@ -67,7 +67,7 @@ pub(crate) fn layers(folder: &Path, strict: Strict) -> Result<Found, ConfigError
             let text = file::read(&path, MAX_FILE).map_err(unreadable)?;
             let (value, told) = entry(makes, name, &text, &origin, strict)?;
             all.warnings.extend(told);
-            all.layers.push(Layer { origin, value, base: folder.clone(), lists: Lists::Join });
+            all.layers.push(Layer { origin, value, base: folder.clone(), lists: Lists::Join, ..Layer::default() });
         }
     }
     Ok(all)

@@ -1,6 +1,6 @@
 //! Settings laid over each other, with the layer that each value came from. Pure.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -49,9 +49,10 @@ pub(crate) struct Merged {
 }
 
 /// How the lists `instructions` and `plugin` of a layer meet those below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Lists {
     /// They come after them.
+    #[default]
     Join,
     /// Those of this layer and the ones after it are dropped first.
     ReplaceFrom(Layer),
@@ -66,8 +67,8 @@ impl Default for Merged {
 impl Merged {
     /// Lays the settings `over` of `layer` over what is there.
     ///
-    /// Objects meet key by key, where a key keeps the place it first had; `instructions` and `plugin` join;
-    /// everything else replaces.
+    /// Objects meet key by key, where a key keeps the place it first had; `instructions`, `plugin` and
+    /// `sandbox.read_deny` join; everything else replaces.
     pub(crate) fn lay(&mut self, mut over: Value, layer: Layer, lists: Lists) {
         for (key, name) in [("instructions", by_text as fn(&Value) -> String), ("plugin", by_package)] {
             if let Some(Value::Array(items)) = over.get_mut(key).map(Value::take) {
@@ -78,7 +79,33 @@ impl Merged {
                 }
             }
         }
+        let denied = over.get_mut("sandbox").and_then(|sandbox| sandbox.as_object_mut()?.shift_remove("read_deny"));
         self.lay_traced(over, &Trace::Whole(layer));
+        if let Some(Value::Array(denied)) = denied {
+            self.deny(denied, layer);
+        }
+    }
+
+    /// What one place keeps from being read no other opens: `sandbox.read_deny` joins, and the first of equals stays.
+    fn deny(&mut self, denied: Vec<Value>, layer: Layer) {
+        let mut all = match self.value.pointer("/sandbox/read_deny") {
+            Some(Value::Array(below)) => below.clone(),
+            Some(_) | None => Vec::new(),
+        };
+        let mut layers = match self.trace.below("sandbox").below("read_deny") {
+            Trace::Items(layers) => layers,
+            Trace::Whole(_) | Trace::Keys(_) => Vec::new(),
+        };
+        let mut known: HashSet<String> = all.iter().map(by_text).collect();
+        for item in denied {
+            if known.insert(by_text(&item)) {
+                all.push(item);
+                layers.push(layer);
+            }
+        }
+        let trace = |key: &str, trace| Trace::Keys(BTreeMap::from([(key.to_owned(), trace)]));
+        let trace = trace("sandbox", trace("read_deny", Trace::Items(layers)));
+        self.lay_traced(serde_json::json!({"sandbox": {"read_deny": all}}), &trace);
     }
 
     /// Lays `over`, whose parts came from where `trace` says, over what is there.
@@ -293,6 +320,29 @@ mod tests {
             ],
             json!({"plugin": ["q", "file:///f@1.ts", ["@s/p@2", {"o": 1}], "file:///f@2.ts"]}),
             &[("/plugin/0", 0), ("/plugin/1", 0), ("/plugin/2", 1), ("/plugin/3", 1)],
+        );
+    }
+
+    #[test]
+    fn what_may_not_be_read_joins() {
+        check(
+            &[
+                json!({"sandbox": {"read_deny": ["/a", "/b"], "write": ["/w"]}}),
+                json!({"sandbox": {"read_deny": []}}),
+                json!({"sandbox": {"read_deny": ["/c", "/a"], "write": []}}),
+            ],
+            json!({"sandbox": {"write": [], "read_deny": ["/a", "/b", "/c"]}}),
+            &[
+                ("/sandbox/write", 2),
+                ("/sandbox/read_deny/0", 0),
+                ("/sandbox/read_deny/1", 0),
+                ("/sandbox/read_deny/2", 2),
+            ],
+        );
+        check(
+            &[json!({"sandbox": {"read_deny": ["/a"]}})],
+            json!({"sandbox": {"read_deny": ["/a"]}}),
+            &[("/sandbox/read_deny/0", 0)],
         );
     }
 

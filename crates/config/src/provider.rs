@@ -59,6 +59,10 @@ pub struct ModelConfig {
     pub id: Option<String>,
     /// Its name for people.
     pub name: Option<String>,
+    /// What it is a member of, such as `claude-haiku`.
+    pub family: Option<String>,
+    /// The day it came out, as `2025-09-29`.
+    pub release_date: Option<String>,
     /// What it can take.
     pub limit: Limit,
     /// What it costs, in dollars for a million tokens.
@@ -128,9 +132,9 @@ pub struct Prices {
     /// Written.
     pub output: f64,
     /// Read from the vendor's cache.
-    pub cache_read: f64,
+    pub cache_read: Option<f64>,
     /// Written to the vendor's cache.
-    pub cache_write: f64,
+    pub cache_write: Option<f64>,
     /// What it costs where a request has more than 200,000 tokens.
     pub context_over_200k: Option<Box<Prices>>,
 }

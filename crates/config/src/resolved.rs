@@ -15,9 +15,14 @@ use crate::finish::{finish, origin};
 use crate::flags::Flags;
 use crate::load::{self, Loaded, Variables};
 use crate::merge::{Merged, lay_plain};
+use crate::network::Network;
 use crate::permission;
 use crate::provider::ProviderConfig;
+use crate::sandbox::Sandbox;
 use crate::sources::Sources;
+use crate::stake::Stakes;
+use crate::tighten::Beside;
+use crate::trust::Trust;
 use crate::units;
 
 /// The settings, complete and checked.
@@ -35,6 +40,8 @@ pub struct Config {
     pub disabled_providers: Vec<String>,
     /// The only vendors that are offered; all of them where nothing is said.
     pub enabled_providers: Option<Vec<String>>,
+    /// Where a newer list of models is fetched from, when the user says so.
+    pub catalogue_url: Option<String>,
     /// Agents, and changes to built-in ones, in the order in which they were first named.
     pub agents: Vec<AgentConfig>,
     /// Slash commands, in the order in which they were first named.
@@ -43,8 +50,19 @@ pub struct Config {
     pub instructions: Vec<Instruction>,
     /// The user's own rules, in their order; those that `tools` stands for come first.
     pub rules: Vec<Rule>,
+    /// Rules of a project that is not trusted, which only hold back: beside all others, and the stricter counts.
+    pub bounds: Vec<Rule>,
+    /// Whether the project's settings count like the user's own.
+    pub trusted: bool,
+    /// What does not count of the project's settings unless it is trusted. Empty where that was not looked at, because
+    /// it is trusted anyway.
+    pub stakes: Stakes,
     /// Tools switched on and off by name.
     pub tools: BTreeMap<String, bool>,
+    /// Whether models are offered the few tools for weak ones, or all of them; by the model where nothing is said.
+    pub small_tools: Option<bool>,
+    /// Whether new keys are kept in the system's keyring, and not in a file.
+    pub keys_in_keyring: bool,
     /// How much of a tool's output the model is shown.
     pub tool_output: ToolOutput,
     /// What images may be.
@@ -63,6 +81,12 @@ pub struct Config {
     pub subagent_depth: Option<u64>,
     /// What the user is called.
     pub username: Option<String>,
+    /// The cage around commands.
+    pub sandbox: Sandbox,
+    /// How far requests go, through whom, and whom they trust.
+    pub network: Network,
+    /// Whether a record is kept of what was asked, allowed, denied and done. `None`: nothing was said, which is a yes.
+    pub audit: Option<bool>,
     /// Whether sessions are shared.
     pub share: Share,
     /// `DEBUG`, `INFO`, `WARN` or `ERROR`.
@@ -190,6 +214,17 @@ pub struct Experimental {
     pub open_telemetry: bool,
     /// How long a call of another server's tool may take.
     pub mcp_timeout: Option<Duration>,
+    /// Which vendors may be used; the last that fits counts.
+    pub policies: Vec<Policy>,
+}
+
+/// Whether vendors of a name may be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// A pattern of their ids.
+    pub resource: String,
+    /// A yes or a no.
+    pub allows: bool,
 }
 
 /// Most that one session may use.
@@ -199,6 +234,8 @@ pub struct Limits {
     pub cost: Option<f64>,
     /// How often a request that failed is made again.
     pub retries: Option<u64>,
+    /// How long is waited for that in all, in one step.
+    pub retry_wait: Option<Duration>,
     /// Model steps; at least 1.
     pub steps: Option<u64>,
 }
@@ -220,8 +257,8 @@ pub enum Share {
 /// # Errors
 ///
 /// When a file cannot be read, is no JSON with comments, or holds a value of the wrong kind.
-pub fn load(sources: &Sources) -> Result<Config, ConfigError> {
-    let mut loaded = load::load(sources, Variables::Filled)?;
+pub fn load(sources: &Sources, trust: Trust<'_>) -> Result<Config, ConfigError> {
+    let mut loaded = load::load(sources, Variables::Filled, trust)?;
     let mut merged = loaded.merged();
     let mut origins: Vec<String> = loaded.layers.iter().map(|layer| layer.origin.clone()).collect();
     let read = origins.clone();
@@ -231,6 +268,14 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigError> {
     config.secrets = loaded.secrets;
     config.secrets.extend(config.providers.values().flat_map(|provider| provider.env.iter().cloned()));
     config.warnings = loaded.warnings;
+    config.bounds = bounds(&loaded.layers, sources, |beside| Some(&beside.all))?;
+    for agent in &mut config.agents {
+        agent.bounds = bounds(&loaded.layers, sources, |beside| {
+            beside.agents.iter().find(|(name, _)| *name == agent.name).map(|(_, rules)| rules)
+        })?;
+    }
+    config.trusted = loaded.trusted;
+    config.stakes = loaded.stakes;
     config.origins = read;
     config.merged = merged.value;
     Ok(config)
@@ -264,6 +309,13 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         })?;
         providers.insert(name.clone(), provider);
     }
+    let network = Network::of(&merged.value, &loaded.layers, sources);
+    network.proxy.check().map_err(|message| ConfigError::Value {
+        origin: trace("network", "proxy"),
+        place: None,
+        key: "network.proxy".to_owned(),
+        message,
+    })?;
     let mut agents = Vec::new();
     for (name, value) in set("agent") {
         let entries: Vec<&Value> = ["agent", "mode"]
@@ -284,10 +336,13 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         default_agent: at.text("default_agent"),
         disabled_providers: at.texts("disabled_providers").unwrap_or_default(),
         enabled_providers: at.texts("enabled_providers"),
+        catalogue_url: at.below("catalogue").text("url"),
         commands: commands.collect(),
         instructions: instructions.collect(),
         rules: rules(loaded, sources)?,
         tools: set("tools").filter_map(|(name, on)| Some((name.clone(), on.as_bool()?))).collect(),
+        small_tools: at.text("tool_profile").map(|profile| profile == "small"),
+        keys_in_keyring: at.below("auth").text("store").as_deref() == Some("keyring"),
         tool_output: tool_output(at.below("tool_output")),
         images: images(at.below("attachment").below("image")),
         shell: at.text("shell"),
@@ -297,6 +352,7 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         limits: Limits {
             cost: at.below("limits").0["cost"].as_f64(),
             retries: at.below("limits").whole("retries"),
+            retry_wait: at.below("limits").whole("retry_wait").map(Duration::from_secs),
             steps: at.below("limits").whole("steps"),
         },
         subagent_depth: at.whole("subagent_depth"),
@@ -309,6 +365,10 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         log_level: at.text("logLevel"),
         tools_budget: at.whole("tools_budget"),
         skill_paths: at.below("skills").texts("paths").unwrap_or_default(),
+        sandbox: Sandbox::of(at.below("sandbox").0),
+        network,
+        // Whatever else an object may say one day, who writes one wants the record.
+        audit: merged.value.get("audit").map(|audit| audit.as_bool().unwrap_or(true)),
         flags: Flags::of(sources),
         directories: sources.directories(),
         providers,
@@ -332,6 +392,16 @@ fn rules(loaded: &Loaded, sources: &Sources) -> Result<Vec<Rule>, ConfigError> {
         key,
         message,
     })
+}
+
+/// The rules that only hold back, of those that `which` picks from each layer.
+fn bounds(
+    layers: &[load::Layer],
+    sources: &Sources,
+    which: impl Fn(&Beside) -> Option<&Value>,
+) -> Result<Vec<Rule>, ConfigError> {
+    let rules: Vec<&Value> = layers.iter().filter_map(|layer| which(&layer.beside)).collect();
+    agent::rules_of(&rules, "the project's settings together", &sources.home)
 }
 
 fn os_user(sources: &Sources) -> Option<String> {
@@ -386,7 +456,17 @@ fn experimental(at: View<'_>) -> Experimental {
         disable_paste_summary: on("disable_paste_summary"),
         open_telemetry: on("openTelemetry"),
         mcp_timeout: at.whole("mcp_timeout").map(Duration::from_millis),
+        policies: policies(at),
     }
+}
+
+fn policies(at: View<'_>) -> Vec<Policy> {
+    let list = at.0["policies"].as_array().into_iter().flatten();
+    let policy = |policy: &Value| {
+        let policy = View(policy);
+        Some(Policy { resource: policy.text("resource")?, allows: policy.text("effect")? == "allow" })
+    };
+    list.filter_map(policy).collect()
 }
 
 /// A checked value whose parts are of the right kind where they are there.
@@ -421,4 +501,4 @@ impl<'v> View<'v> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
+use crate::care::Care;
 use crate::node::{Entry, Node, Shape};
 use crate::units;
 
@@ -50,6 +51,8 @@ pub(crate) struct Field {
     pub required: bool,
     /// What it is for; empty where the name says it.
     pub about: &'static str,
+    /// What it may do where nobody has said yet that whoever wrote the file is trusted.
+    pub care: Care,
 }
 
 /// Something to tell about a place in a file.

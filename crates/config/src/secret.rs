@@ -6,8 +6,25 @@ use serde_json::Value;
 pub(crate) const HIDDEN: &str = "(hidden)";
 
 /// How the names of keys end that hold a secret, in lower case and without `_` and `-`.
-const ENDS: [&str; 8] =
-    ["apikey", "token", "secret", "password", "credential", "credentials", "headers", "authorization"];
+const ENDS: [&str; 14] = [
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passphrase",
+    "credential",
+    "credentials",
+    "headers",
+    "authorization",
+    "accesskey",
+    "privatekey",
+    "secretkey",
+    "servicekey",
+    "cookie",
+];
+
+/// Names of fields in the query of an address that hold a secret, where they do not end like those of keys.
+const QUERIES: [&str; 4] = ["key", "sig", "signature", "code"];
 
 /// Keys below which names say little about what they hold, so that all of it is kept from the screen.
 const SETS: [&str; 2] = ["environment", "env"];
@@ -28,7 +45,10 @@ pub(crate) fn hide(value: &mut Value, written: Option<&Value>, secret: bool) {
     }
     match value {
         Value::String(text) if secret => *text = HIDDEN.to_owned(),
-        Value::String(text) => hide_userinfo(text),
+        Value::String(text) => {
+            hide_userinfo(text);
+            hide_query(text);
+        }
         // Names of variables, as in `provider.x.env`, are no secret; so lists keep what they hold unless a key says so.
         Value::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
@@ -67,6 +87,18 @@ fn hide_userinfo(text: &mut String) {
     }
 }
 
+/// Hides what the fields of an address's query hold whose names say that it is a secret.
+fn hide_query(text: &mut String) {
+    let Some((before, query)) = text.split_once('?').filter(|(before, _)| before.contains("://")) else { return };
+    let hidden = query.split('&').map(|field| match field.split_once('=') {
+        Some((name, _)) if is_secret(name) || QUERIES.contains(&name.to_ascii_lowercase().as_str()) => {
+            format!("{name}={HIDDEN}")
+        }
+        Some(_) | None => field.to_owned(),
+    });
+    *text = format!("{before}?{}", hidden.collect::<Vec<_>>().join("&"));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +118,13 @@ mod tests {
         check(json!({"environment": {"A": "k"}}), json!({"environment": {"A": "(hidden)"}}));
         check(json!({"client-secret": ["a"]}), json!({"client-secret": ["(hidden)"]}));
         check(json!("http://u:p@h/x@y"), json!("http://(hidden)@h/x@y"));
+        let keys = json!({"accessKeyId": "a", "secretAccessKey": "k", "private_key": "k", "serviceKey": "k"});
+        let hidden = json!({
+            "accessKeyId": "a", "secretAccessKey": "(hidden)", "private_key": "(hidden)", "serviceKey": "(hidden)"
+        });
+        check(keys, hidden);
+        let query = |key: &str| json!(format!("https://h/v1?api-version=1&key={key}&api_key={key}"));
+        check(query("k"), query("(hidden)"));
     }
 
     #[test]
@@ -104,6 +143,7 @@ mod tests {
             json!({"env": ["A_KEY"], "model": "a/b", "max_tokens": 5, "keybinds": {"leader": "x"}}),
             json!({"apiKey": "{env:A_KEY}"}),
             json!("http://h/a@b"),
+            json!("is it ?key=5"),
         ] {
             check(shown.clone(), shown);
         }

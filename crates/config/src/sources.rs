@@ -21,6 +21,9 @@ pub struct Sources {
     /// Settings of the organisation that the user signed in to: where each came from, and its text. The weakest of
     /// all. Nothing here fetches them.
     pub organisation: Vec<(String, String)>,
+    /// Vendors that the user can ask without any settings, because the environment holds their keys. A project that is
+    /// not trusted may choose among them and those of the user's settings.
+    pub vendors: BTreeSet<String>,
 }
 
 /// One text of settings, in the order in which they are laid over each other.
@@ -128,6 +131,28 @@ impl Sources {
             self.directory.ancestors().take_while(|folder| folder.starts_with(top)).map(Path::to_path_buf).collect();
         folders.reverse();
         folders
+    }
+}
+
+impl Sources {
+    /// The folder that all of the project's own files are in.
+    pub(crate) fn top(&self) -> &Path {
+        self.worktree.as_deref().unwrap_or(&self.directory)
+    }
+
+    /// The folders whose settings, agents and commands are the project's, and not the user's own.
+    pub(crate) fn project_places(&self) -> BTreeSet<PathBuf> {
+        let configs = ["opencode", "haft"].map(|name| self.config_home.join(name));
+        let homes = [".opencode", ".haft"].map(|name| self.home.join(name));
+        let named = ["OPENCODE_CONFIG_DIR", "HAFT_CONFIG_DIR"];
+        let named = named.into_iter().filter_map(|name| self.env(name)).map(|folder| self.directory.join(folder));
+        let own: Vec<PathBuf> = [self.home.clone()].into_iter().chain(configs).chain(homes).chain(named).collect();
+        let real = own.iter().filter_map(|folder| folder.canonicalize().ok());
+        let own: BTreeSet<PathBuf> = real.chain(own.iter().cloned()).collect();
+        let folders = self.project_folders().into_iter();
+        let all = folders.flat_map(|folder| [folder.join(".opencode"), folder.join(".haft"), folder]);
+        // What stands in the user's own places is the user's, also while they are what is worked on.
+        all.filter(|folder| !own.contains(folder)).collect()
     }
 }
 

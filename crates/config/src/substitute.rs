@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::border::Border;
+use crate::disk::Disk;
 use crate::error::{ConfigError, Place};
 use crate::sources::Sources;
 
@@ -14,6 +16,19 @@ const MAX_FILE: u64 = 1024 * 1024;
 /// Most that all tokens of one file may stand for together, in bytes.
 const MAX_FILLED: usize = 16 * 1024 * 1024;
 
+/// What becomes of tokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tokens<'a> {
+    /// All are put in.
+    Filled,
+    /// Those of files are put in; those of variables stay as they are written.
+    Named,
+    /// Those of files within the border are put in; all others stay as they are written.
+    Written(&'a Border),
+    /// Those of files within the border are put in; all others are empty.
+    Withheld(&'a Border),
+}
+
 /// Puts in what tokens stand for, and takes down what should be known about it.
 pub(crate) struct Filler<'a> {
     pub sources: &'a Sources,
@@ -21,8 +36,13 @@ pub(crate) struct Filler<'a> {
     pub origin: &'a str,
     /// Where relative paths begin.
     pub base: &'a Path,
-    /// Whether variables are put in; else their tokens stay as they are written.
-    pub variables: bool,
+    pub tokens: Tokens<'a>,
+    /// Where files are read.
+    pub disk: Option<&'a Disk>,
+    /// Whether a token stands in the name of a key.
+    pub in_keys: bool,
+    /// Whether something was kept back that would be put in.
+    pub withheld: bool,
     /// Variables that are named and not set, and the byte of the text where.
     pub missing: Vec<(usize, String)>,
     /// Names of the variables that stand for secrets.
@@ -33,7 +53,25 @@ pub(crate) struct Filler<'a> {
 impl<'a> Filler<'a> {
     pub(crate) fn new(sources: &'a Sources, origin: &'a str, base: &'a Path) -> Self {
         let (missing, secrets) = (Vec::new(), Vec::new());
-        Self { sources, origin, base, variables: true, missing, secrets, left: MAX_FILLED }
+        let (tokens, disk) = (Tokens::Filled, None);
+        Self {
+            sources,
+            origin,
+            base,
+            tokens,
+            disk,
+            in_keys: false,
+            withheld: false,
+            missing,
+            secrets,
+            left: MAX_FILLED,
+        }
+    }
+
+    /// The name of a key, with its tokens filled.
+    pub(crate) fn fill_key(&mut self, key: &str, text: &str, at: usize) -> Result<String, ConfigError> {
+        self.in_keys |= key.contains("{env:") || key.contains("{file:");
+        self.fill(key, text, at, false)
     }
 
     /// `value`, which stands at the byte `at` of `text`, with its tokens filled.
@@ -81,11 +119,16 @@ impl<'a> Filler<'a> {
         if secret {
             self.secrets.push(name.to_owned());
         }
-        if !self.variables {
-            out.push_str("{env:");
-            out.push_str(name);
-            out.push('}');
-            return;
+        match self.tokens {
+            Tokens::Filled => {}
+            Tokens::Named | Tokens::Written(_) => {
+                out.push_str(&format!("{{env:{name}}}"));
+                return;
+            }
+            Tokens::Withheld(_) => {
+                self.withheld = true;
+                return;
+            }
         }
         match self.sources.environment.get(name) {
             Some(value) => out.push_str(value),
@@ -93,12 +136,24 @@ impl<'a> Filler<'a> {
         }
     }
 
-    fn file(&self, named: &str, text: &str, at: usize) -> Result<String, ConfigError> {
+    fn file(&mut self, named: &str, text: &str, at: usize) -> Result<String, ConfigError> {
         let path: PathBuf = match named.strip_prefix("~/") {
             Some(below) => self.sources.home.join(below),
             None => self.base.join(named),
         };
-        let read = crate::file::read(&path, MAX_FILE).map_err(|source| ConfigError::File {
+        match self.tokens {
+            Tokens::Written(border) if !border.holds(&path) => return Ok(format!("{{file:{named}}}")),
+            Tokens::Withheld(border) if !border.holds(&path) => {
+                self.withheld = true;
+                return Ok(String::new());
+            }
+            Tokens::Filled | Tokens::Named | Tokens::Written(_) | Tokens::Withheld(_) => {}
+        }
+        let read = match self.disk {
+            Some(disk) => disk.read(&path, MAX_FILE),
+            None => crate::file::read(&path, MAX_FILE),
+        };
+        let read = read.map_err(|source| ConfigError::File {
             origin: self.origin.to_owned(),
             place: Place::of(text, at),
             named: named.to_owned(),

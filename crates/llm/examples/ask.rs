@@ -10,8 +10,8 @@ use std::io::{Write, stderr, stdout};
 
 use anyhow::Context;
 use futures::StreamExt;
-use haft_llm::dialect::chat::{Chat, ChatConfig};
-use haft_llm::{Chunk, Content, Message, Provider, Request, Secret};
+use haft_llm::dialect::chat::{Chat, ChatManners};
+use haft_llm::{Chunk, Content, Key, Message, Provider, Request, Secret, Server};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
@@ -19,14 +19,9 @@ async fn main() -> anyhow::Result<()> {
     let mut argument = || arguments.next().context("usage: ask BASE_URL MODEL QUESTION");
     let (base_url, model, question) = (argument()?, argument()?, argument()?);
 
-    let key = std::env::var("API_KEY").ok().map(Secret::new);
-    let chat = Chat::new(ChatConfig {
-        provider: "the server".to_owned(),
-        base_url,
-        key,
-        headers: Vec::new(),
-        thinking_field: None,
-    })?;
+    let key = std::env::var("API_KEY").ok().map(|key| Key::Plain(Secret::new(key)));
+    let server = Server { provider: "the server".to_owned(), base_url, key, ..Server::default() };
+    let chat = Chat::new(&server, ChatManners::default())?;
     let messages = vec![Message::User { content: vec![Content::text(question)] }.into()];
     let mut answer = chat.stream(Request { model, messages, ..Request::default() });
 

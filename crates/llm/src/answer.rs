@@ -257,6 +257,8 @@ impl Failing {
             LlmError::Quota { message, .. } => with(FailKind::Quota, message, None, None),
             LlmError::Rejected { status, message, .. } => with(FailKind::Rejected, message, *status, None),
             LlmError::Transport { source, .. } => with(FailKind::Transport, &causes(&**source), None, None),
+            LlmError::TimedOut { .. } => with(FailKind::Transport, &causes(error), None, None),
+            LlmError::Unreachable { reason, .. } => with(FailKind::Rejected, reason, None, None),
             LlmError::CutOff { .. } => with(FailKind::CutOff, "", None, None),
             LlmError::Malformed { excerpt, .. } => with(FailKind::Malformed, excerpt, None, None),
             LlmError::Script(_) => None,

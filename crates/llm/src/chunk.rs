@@ -64,6 +64,18 @@ pub struct Item {
     pub value: Value,
 }
 
+impl Item {
+    /// Whether it tells of work that the vendor did by itself, with tools of its own: a search, code that ran. Asking
+    /// again would do that once more.
+    pub fn is_work(&self) -> bool {
+        const ENDS: [&str; 5] = ["tool_use", "tool_result", "_call", "_call_output", "_approval_request"];
+        // Gemini's parts have a field for each kind in the place of a type.
+        const FIELDS: [&str; 4] = ["executableCode", "codeExecutionResult", "toolUse", "toolResult"];
+        let kind = self.value["type"].as_str().unwrap_or_default();
+        ENDS.iter().any(|end| kind.ends_with(end)) || FIELDS.iter().any(|field| self.value.get(field).is_some())
+    }
+}
+
 /// Tokens of one answer. The kinds do not overlap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -122,5 +134,30 @@ impl Finish {
             Finish::Other(_) => "other",
             Finish::Unknown => "unknown",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_vendors_own_tools_did_is_work() {
+        let row = |value: Value, want: bool| {
+            let item = Item { vendor: "v".to_owned(), model: "m".to_owned(), value };
+            assert_eq!(item.is_work(), want, "{item:?}");
+        };
+        row(json!({"type": "server_tool_use", "name": "web_search"}), true);
+        row(json!({"type": "web_search_tool_result"}), true);
+        row(json!({"type": "mcp_tool_use"}), true);
+        row(json!({"type": "web_search_call"}), true);
+        row(json!({"type": "code_interpreter_call"}), true);
+        row(json!({"executableCode": {"code": "1"}}), true);
+        row(json!({"type": "compaction"}), false);
+        row(json!({"type": "reasoning"}), false);
+        row(json!({"text": "x"}), false);
+        row(json!("web_search_call"), false);
     }
 }

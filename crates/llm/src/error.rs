@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::Limit;
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a request failed. Variants differ only where the caller acts differently; a message names the vendor, what
@@ -76,6 +78,30 @@ pub enum LlmError {
         /// What happened.
         #[source]
         source: BoxError,
+    },
+    /// It was silent for longer than one of the limits; the same request may work.
+    #[error(
+        "{provider} {} within {after:?}; that limit is {} of the provider's options, in milliseconds",
+        limit.missed(), limit.option()
+    )]
+    TimedOut {
+        /// The vendor.
+        provider: String,
+        /// Which limit.
+        limit: Limit,
+        /// How long it is.
+        after: Duration,
+    },
+    /// It cannot be reached this way, and no retry will help: haft is offline, its certificate is not trusted, what answers
+    /// there speaks something else, or a file of the settings cannot be used.
+    #[error("{provider} at {address} cannot be reached: {reason}")]
+    Unreachable {
+        /// The vendor.
+        provider: String,
+        /// Where it was looked for.
+        address: String,
+        /// Why, and what can be done about it.
+        reason: String,
     },
     /// The stream ended before the answer did; the same request may work.
     #[error("the answer of {provider} was cut off before its end")]

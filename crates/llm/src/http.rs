@@ -1,27 +1,35 @@
 //! One request over HTTP: sends the body, tells failures apart, hands out the events. Shared by all dialects.
 
-use std::collections::VecDeque;
+mod address;
+mod events;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, StatusCode, Url};
+use tokio::time::Instant;
 
+pub(crate) use self::address::shown;
+use self::address::{base, below, secrets};
+pub(crate) use self::events::Events;
+use self::events::Framing;
 use crate::failure::{Told, excerpt, hide, page};
+use crate::patience::Patience;
 use crate::retry;
-use crate::sse::{Decoder, Event};
+use crate::server::{Asked, Deadlines, Key, Limit, Server, Sign};
 use crate::{LlmError, Secret};
 
 /// Most of a body that is not a stream that is read, in bytes.
 const MAX_BODY: usize = 64 * 1024;
 
-/// Shortest word that counts as a secret. A shorter one would blot out words of messages.
-const MIN_SECRET: usize = 8;
+/// How long a body that is no stream is read for, where the idle limit is no shorter: it only says what went wrong.
+const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// How long the end of a body is waited for once the answer is complete. Reading it keeps the connection for the next
-/// request; servers that do not end it lose nothing but that.
-const LINGER: Duration = Duration::from_millis(20);
+/// How many bytes show whether a text is made of events: `event:` and the like.
+const LONGEST_FIELD: usize = 6;
 
 /// A vendor's settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +39,8 @@ pub struct SetupError {
     message: String,
 }
 
-/// How a key is sent.
+/// How a dialect sends a plain key.
+#[derive(Debug, Clone)]
 pub(crate) struct Scheme {
     /// In which header.
     pub(crate) header: HeaderName,
@@ -39,49 +48,74 @@ pub(crate) struct Scheme {
     pub(crate) before: &'static str,
 }
 
+impl Scheme {
+    /// As a bearer token.
+    pub(crate) const BEARER: Scheme = Scheme { header: AUTHORIZATION, before: "Bearer " };
+}
+
+/// What one request has that others of its server have not.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asking {
+    /// Below the server's address; may end in a query.
+    pub(crate) path: String,
+    /// Laid over all other headers but those that sign.
+    pub(crate) headers: HeaderMap,
+}
+
 /// Where requests go, and with what.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     inner: Arc<Inner>,
+    /// Where the request went that messages are about.
+    asked: Option<Url>,
 }
 
 struct Inner {
     client: reqwest::Client,
     provider: String,
-    url: Url,
-    /// The URL as messages show it: without user, password and query.
-    address: String,
+    /// Above the paths of requests.
+    base: Url,
     headers: HeaderMap,
     secrets: Vec<Secret>,
+    sign: Option<Arc<dyn Sign>>,
+    deadlines: Deadlines,
 }
 
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
             .field("provider", &self.provider)
-            .field("address", &self.address)
+            .field("address", &shown(&self.base))
             .finish_non_exhaustive()
     }
 }
 
 impl Endpoint {
-    /// Requests of `provider` go to `path` below `base_url`. `key` is sent as its scheme says, `fixed` are headers of
-    /// the dialect; `headers` are laid over both and over our own.
+    /// Requests to `server`. A plain key is sent as `scheme` says, `fixed` are headers of the dialect; the server's own
+    /// headers are laid over both and over our own.
     pub(crate) fn new(
-        provider: &str,
-        base_url: &str,
-        path: &str,
-        key: Option<(Scheme, Secret)>,
+        server: &Server,
+        scheme: Scheme,
         fixed: &[(&'static str, &'static str)],
-        headers: &[(String, String)],
     ) -> Result<Self, SetupError> {
-        let wrong = |message: String| SetupError { provider: provider.to_owned(), message };
-        let client = haft_net::client(haft_net::Options::default()).map_err(|error| wrong(error.to_string()))?;
-        let url = below(base_url, path).map_err(wrong)?;
+        let Server { provider, base_url, key, headers, deadlines, manners: _ } = server;
+        let wrong = |message: String| SetupError { provider: provider.clone(), message };
+        // What is silent is noticed here, where it is known what was waited for.
+        let (connect_timeout, idle_timeout) = (deadlines.connect, Duration::MAX);
+        let options = haft_net::Options { connect_timeout, idle_timeout, ..haft_net::Options::default() };
+        let client = haft_net::client(options).map_err(|error| wrong(error.to_string()))?;
+        let base = base(base_url).map_err(wrong)?;
         let mut all = HeaderMap::new();
         all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         all.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if let Some((Scheme { header, before }, key)) = &key {
+        let (sent, sign) = match key {
+            None => (None, None),
+            Some(Key::Plain(key)) => (Some((scheme, key)), None),
+            Some(Key::Bearer(key)) => (Some((Scheme::BEARER, key)), None),
+            Some(Key::Header(header, key)) => (Some((Scheme { header: header.clone(), before: "" }, key)), None),
+            Some(Key::Signed(sign)) => (None, Some(sign.clone())),
+        };
+        if let Some((Scheme { header, before }, key)) = &sent {
             let value = sensitive(&format!("{before}{}", key.expose()));
             let value = value.ok_or_else(|| wrong("the key has characters that cannot be sent".to_owned()))?;
             all.insert(header, value);
@@ -96,13 +130,14 @@ impl Endpoint {
         }
         let inner = Inner {
             client,
-            provider: provider.to_owned(),
-            address: shown(&url),
+            provider: provider.clone(),
             headers: all,
-            secrets: secrets(key.map(|(_, key)| key), &url, headers),
-            url,
+            secrets: secrets(sent.map(|(_, key)| key.clone()), &base, headers),
+            base,
+            sign,
+            deadlines: *deadlines,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), asked: None })
     }
 
     /// The vendor.
@@ -111,68 +146,118 @@ impl Endpoint {
     }
 
     /// What must not stand in messages.
-    pub(crate) fn secrets(&self) -> &[Secret] {
-        &self.inner.secrets
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let signer = self.inner.sign.as_ref().map(|sign| sign.secrets()).unwrap_or_default();
+        self.inner.secrets.iter().cloned().chain(signer).collect()
     }
 
-    /// Sends `body` and waits until the answer begins.
-    pub(crate) async fn post(&self, model: &str, body: Vec<u8>, more: HeaderMap) -> Result<Events, LlmError> {
-        let Inner { client, url, headers, .. } = &*self.inner;
-        tracing::info!(bytes = body.len(), "request sent");
-        let request = client.post(url.clone()).headers(headers.clone()).headers(more).body(body);
-        let response = request.send().await.map_err(|error| self.transport(error))?;
-        match response.status() {
-            status if status.is_success() => self.events(model, response).await,
-            status => Err(self.refused(model, status, response).await),
+    /// Where requests go, as messages show it: without user, password and query.
+    fn address(&self) -> String {
+        shown(self.asked.as_ref().unwrap_or(&self.inner.base))
+    }
+
+    /// Sends `body` to `path` below the server's address and waits until the answer begins. Where what lets requests in
+    /// was refused and can be had anew, the request is sent once more.
+    pub(crate) async fn post(&self, asking: Asking, model: &str, body: Vec<u8>) -> Result<Events, LlmError> {
+        let Asking { path, headers: more } = asking;
+        let Inner { base, sign, provider, deadlines, .. } = &*self.inner;
+        let here = Self { inner: self.inner.clone(), asked: Some(below(base, &path)) };
+        let body = Bytes::from(body);
+        let patience = Patience::begin(provider, *deadlines);
+        let mut response = here.send(&more, &body, &patience).await?;
+        if let (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, Some(sign)) = (response.status(), sign)
+            && sign.refused().await
+        {
+            response = here.send(&more, &body, &patience).await?;
         }
+        match response.status() {
+            status if status.is_success() => here.events(model, response, patience).await,
+            status => Err(here.refused(model, status, response).await),
+        }
+    }
+
+    /// Sends one request and waits for the headers of its answer.
+    async fn send(&self, more: &HeaderMap, body: &Bytes, patience: &Patience) -> Result<Response, LlmError> {
+        let Inner { client, base, headers, sign, .. } = &*self.inner;
+        let url = self.asked.as_ref().unwrap_or(base);
+        // Who signs may run programs and ask other servers, for a request that will not be sent.
+        haft_net::Network::default().check(url).map_err(|offline| self.unreachable(offline.to_string()))?;
+        let mut headers = headers.clone();
+        headers.extend(more.clone());
+        if let Some(sign) = sign {
+            let made = sign.sign(Asked { url, headers: &headers, body }).await?;
+            headers.extend(made);
+        }
+        tracing::info!(bytes = body.len(), "request sent");
+        let request = client.post(url.clone()).headers(headers).body(body.clone()).send();
+        let sent = patience.wait(Limit::FirstByte, Instant::now(), request).await?;
+        sent.map_err(|error| match error.is_timeout() && error.is_connect() {
+            true => patience.unconnected(),
+            false => self.transport(error),
+        })
     }
 
     async fn refused(&self, model: &str, status: StatusCode, response: Response) -> LlmError {
         if status.is_redirection() {
             let target = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
-            let target = target.and_then(|target| self.inner.url.join(target).ok());
+            let target = target.and_then(|target| self.inner.base.join(target).ok());
             let message = format!(
                 "{} points to {}; set baseURL to the address that answers",
-                self.inner.address,
+                self.address(),
                 target.map_or_else(|| "another address".to_owned(), |url| shown(&url)),
             );
-            return LlmError::Rejected { provider: self.provider().to_owned(), status: Some(status.as_u16()), message };
+            let (provider, message) = (self.provider().to_owned(), hide(&message, &self.secrets()).into_owned());
+            return LlmError::Rejected { provider, status: Some(status.as_u16()), message };
         }
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let after = retry::after(header, SystemTime::now());
-        let body = read(response, Vec::new()).await;
-        let hidden = hide(&body, self.secrets());
+        let now = SystemTime::now();
+        let (after, reset) = (retry::after(header, now), retry::reset(header, now));
+        let body = self.read(response, Vec::new()).await;
+        let hidden = hide(&body, &self.secrets());
         // A server in trouble, and a guard in front of it, speak in pages too; elsewhere it is the wrong address.
         let guarded = status.is_server_error() || matches!(status.as_u16(), 401 | 403 | 408 | 429);
         match page(&hidden) {
             Some(page) if !guarded => self.page(&page),
-            _ => self.told(model, Some(status.as_u16()), after, &body),
+            _ => match self.told(model, Some(status.as_u16()), after, &body) {
+                LlmError::RateLimited { provider, message, after: None } => {
+                    LlmError::RateLimited { provider, message, after: reset }
+                }
+                other => other,
+            },
         }
     }
 
     /// The answer as events, if it is a stream. Some servers forget to say so, hence the look at its first bytes.
-    async fn events(&self, model: &str, mut response: Response) -> Result<Events, LlmError> {
-        let mut events = Events::new(self.clone());
-        if !is_stream(response.headers()) {
-            let first = response.chunk().await.map_err(|error| self.transport(error))?.unwrap_or_default();
-            let first = first.to_vec();
-            if !begins_like_events(&first) {
-                let body = read(response, first).await;
-                return Err(self.not_events(model, &body));
-            }
-            events.take(&first)?;
+    async fn events(&self, model: &str, mut response: Response, patience: Patience) -> Result<Events, LlmError> {
+        let mut events = Events::new(self.clone(), Framing::of(response.headers()), patience);
+        if matches!(events.decoder, Framing::Unknown) {
+            let mut first = Vec::new();
+            events.decoder = loop {
+                let more = events.pulse.wait(response.chunk()).await?.map_err(|error| self.transport(error))?;
+                first.extend_from_slice(more.as_deref().unwrap_or_default());
+                match Framing::of_bytes(&first) {
+                    Framing::Unknown if more.is_some() && first.trim_ascii_start().len() < LONGEST_FIELD => {}
+                    Framing::Unknown => {
+                        let body = self.read(response, first).await;
+                        return Err(self.not_events(model, &body));
+                    }
+                    known => break known,
+                }
+            };
+            events.take(&first);
         }
-        events.response = Some(response);
+        events.response = Some(response).filter(|_| events.wrong.is_none());
         Ok(events)
     }
 
     fn not_events(&self, model: &str, body: &str) -> LlmError {
-        let hidden = hide(body, self.secrets());
+        let hidden = hide(body, &self.secrets());
         if let Some(page) = page(&hidden) {
             return self.page(&page);
         }
         let json: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-        if json.get("error").is_some_and(|error| !error.is_null()) {
+        // Some vendors put it into a list.
+        if json.get(0).unwrap_or(&json).get("error").is_some_and(|error| !error.is_null()) {
             return self.told(model, None, None, body);
         }
         let excerpt = match excerpt(&hidden) {
@@ -182,12 +267,28 @@ impl Endpoint {
         self.malformed("an event stream", &excerpt)
     }
 
+    /// What is left of the body behind `start`, up to the limit. A body that breaks off, or takes too long, still says
+    /// something.
+    async fn read(&self, mut response: Response, start: Vec<u8>) -> String {
+        let idle = self.inner.deadlines.idle.unwrap_or(BODY_TIME);
+        let end = Instant::now() + idle.min(BODY_TIME);
+        let mut body = start;
+        while body.len() < MAX_BODY {
+            match tokio::time::timeout_at(end, response.chunk()).await {
+                Ok(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
+                Ok(Ok(None) | Err(_)) | Err(_) => break,
+            }
+        }
+        body.truncate(MAX_BODY);
+        String::from_utf8_lossy(&body).into_owned()
+    }
+
     fn told(&self, model: &str, status: Option<u16>, after: Option<Duration>, body: &str) -> LlmError {
-        Told { provider: self.provider(), model, status, after, body, secrets: self.secrets() }.classify()
+        Told { provider: self.provider(), model, status, after, body, secrets: &self.secrets() }.classify()
     }
 
     fn page(&self, page: &str) -> LlmError {
-        self.malformed("a model's answer", &format!("{page} at {}; check baseURL", self.inner.address))
+        self.malformed("a model's answer", &format!("{page} at {}; check baseURL", self.address()))
     }
 
     fn malformed(&self, wanted: &'static str, excerpt: &str) -> LlmError {
@@ -196,111 +297,25 @@ impl Endpoint {
 
     /// An answer that began and does not go on.
     fn broken(&self, error: reqwest::Error) -> LlmError {
-        if error.is_timeout() {
-            return self.transport(error);
-        }
         tracing::warn!(error = ?error.without_url(), "the connection broke in the middle of an answer");
         LlmError::CutOff { provider: self.provider().to_owned() }
     }
 
+    fn unreachable(&self, reason: String) -> LlmError {
+        LlmError::Unreachable { provider: self.provider().to_owned(), address: self.address(), reason }
+    }
+
     fn transport(&self, error: reqwest::Error) -> LlmError {
+        if let Some(reason) = haft_net::hopeless(&error) {
+            return self.unreachable(reason);
+        }
         LlmError::Transport {
             provider: self.provider().to_owned(),
-            address: self.inner.address.clone(),
+            address: self.address(),
             // The URL may carry a key in its query.
             source: error.without_url().into(),
         }
     }
-}
-
-/// The events of an answer. Dropping them closes the connection.
-#[derive(Debug)]
-pub(crate) struct Events {
-    endpoint: Endpoint,
-    /// `None` once it has ended.
-    response: Option<Response>,
-    decoder: Decoder,
-    /// The events of the bytes that came last.
-    ready: VecDeque<Event>,
-}
-
-impl Events {
-    fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, response: None, decoder: Decoder::default(), ready: VecDeque::new() }
-    }
-
-    /// The next event, or `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Event>, LlmError> {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Ok(Some(event));
-            }
-            let Some(response) = &mut self.response else { return Ok(None) };
-            match response.chunk().await {
-                Ok(Some(bytes)) => self.take(&bytes)?,
-                Ok(None) => {
-                    self.response = None;
-                    self.ready.extend(self.decoder.end());
-                }
-                Err(error) => {
-                    self.response = None;
-                    return Err(self.endpoint.broken(error));
-                }
-            }
-        }
-    }
-
-    fn take(&mut self, bytes: &[u8]) -> Result<(), LlmError> {
-        let taken = self.decoder.push(bytes, &mut self.ready);
-        taken.map_err(|_| {
-            self.response = None;
-            self.endpoint.malformed("a stream of events of at most 16 MiB", "an event that is larger")
-        })
-    }
-
-    /// Reads what little is left behind the last event, so that the connection can be used again.
-    pub(crate) async fn linger(self) {
-        if let Some(mut response) = self.response {
-            let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
-            // Who does not end in time loses the connection, nothing else.
-            let _ = tokio::time::timeout(LINGER, rest).await;
-        }
-    }
-}
-
-fn below(base_url: &str, path: &str) -> Result<Url, String> {
-    let named = || format!("baseURL {:?}", bare(base_url));
-    let mut url = Url::parse(base_url).map_err(|error| format!("{} is no address: {error}", named()))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(format!("{} does not begin with https:// or http://", named()));
-    }
-    let whole = format!("{}/{path}", url.path().trim_end_matches('/'));
-    url.set_path(&whole);
-    Ok(url)
-}
-
-/// What is no address as messages show it: without what may be a password or a query.
-fn bare(base_url: &str) -> &str {
-    let whole = base_url.split(['?', '#']).next().unwrap_or_default();
-    whole.rsplit('@').next().unwrap_or_default()
-}
-
-fn shown(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{host}{port}{}", url.scheme(), url.path())
-}
-
-/// Everything in the settings that may be a key or a password.
-fn secrets(key: Option<Secret>, url: &Url, headers: &[(String, String)]) -> Vec<Secret> {
-    let mut secrets: Vec<_> = key.into_iter().collect();
-    secrets.extend(headers.iter().flat_map(|(_, value)| value.split_whitespace()).map(Secret::new));
-    secrets.extend(url.query_pairs().map(|(_, value)| Secret::new(value)));
-    // As they are sent, too, where that differs.
-    secrets.extend(url.query().into_iter().flat_map(|query| query.split(['&', '='])).map(Secret::new));
-    secrets.extend([Some(url.username()), url.password()].into_iter().flatten().map(Secret::new));
-    secrets.retain(|secret| secret.expose().len() >= MIN_SECRET);
-    secrets
 }
 
 fn sensitive(value: &str) -> Option<HeaderValue> {
@@ -309,55 +324,15 @@ fn sensitive(value: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.trim_start()
-        .get(.."text/event-stream".len())
-        .is_some_and(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
-}
-
-fn begins_like_events(bytes: &[u8]) -> bool {
-    let start = bytes.trim_ascii_start();
-    [&b":"[..], b"data:", b"event:", b"id:", b"retry:"].into_iter().any(|field| start.starts_with(field))
-}
-
-/// What is left of the body behind `start`, up to the limit. A body that breaks off still says something.
-async fn read(mut response: Response, start: Vec<u8>) -> String {
-    let mut body = start;
-    while body.len() < MAX_BODY {
-        match response.chunk().await {
-            Ok(Some(bytes)) => body.extend_from_slice(&bytes),
-            Ok(None) | Err(_) => break,
-        }
-    }
-    body.truncate(MAX_BODY);
-    String::from_utf8_lossy(&body).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn endpoint(base_url: &str, headers: &[(&str, &str)]) -> Result<Endpoint, String> {
         let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Endpoint::new("v", base_url, "chat/completions", None, &[], &headers).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_path_is_put_behind_the_base() {
-        let row = |base: &str, url: &str, shown: &str| {
-            let inner = endpoint(base, &[]).unwrap().inner;
-            assert_eq!((inner.url.as_str(), inner.address.as_str()), (url, shown));
-        };
-        let plain = "https://api.example/v1/chat/completions";
-        row("https://api.example/v1", plain, plain);
-        row("https://api.example/v1/", plain, plain);
-        row(
-            "http://127.0.0.1:8080",
-            "http://127.0.0.1:8080/chat/completions",
-            "http://127.0.0.1:8080/chat/completions",
-        );
-        row("https://me:pass@api.example/v1?key=k", "https://me:pass@api.example/v1/chat/completions?key=k", plain);
+        let (provider, base_url) = ("v".to_owned(), base_url.to_owned());
+        let server = Server { provider, base_url, headers, ..Server::default() };
+        Endpoint::new(&server, Scheme::BEARER, &[]).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -365,23 +340,12 @@ mod tests {
         let row = |base: &str, headers: &[(&str, &str)], want: &str| {
             assert_eq!(endpoint(base, headers).unwrap_err(), format!("the settings of v cannot be used: {want}"));
         };
-        row("api.example/v1", &[], r#"baseURL "api.example/v1" is no address: relative URL without a base"#);
+        row("api.example/v1", &[], r#"baseURL "api.example/v1" does not begin with https:// or http://"#);
         row("ftp://api.example", &[], r#"baseURL "ftp://api.example" does not begin with https:// or http://"#);
         row("me:pass@host/v1", &[], r#"baseURL "host/v1" does not begin with https:// or http://"#);
-        row("//me:pass@host?key=k", &[], r#"baseURL "host" is no address: relative URL without a base"#);
+        row("//me:pass@host?key=k", &[], r#"baseURL "host" does not begin with https:// or http://"#);
         row("https://a.example", &[("a b", "c")], r#""a b" is no header, or its value is none"#);
         row("https://a.example", &[("a", "c\nd")], r#""a" is no header, or its value is none"#);
-    }
-
-    #[test]
-    fn whatever_may_be_a_key_is_a_secret() {
-        let url = Url::parse("https://user-token:pass-word@h/v1?key=query%2Fkey&v=1").unwrap();
-        let headers = [("authorization".to_owned(), "Basic header-key".to_owned())];
-        let found = secrets(Some(Secret::new("the-own-key")), &url, &headers);
-        let mut found: Vec<_> = found.iter().map(Secret::expose).collect();
-        found.sort_unstable();
-        let want = ["header-key", "pass-word", "query%2Fkey", "query/key", "the-own-key", "user-token"];
-        assert_eq!(found, want);
     }
 
     #[test]

@@ -1,7 +1,21 @@
 //! Talk to any language model: one [`Request`] in, a stream of [`Chunk`]s out.
 //!
-//! A *dialect* is a wire format; a *vendor* is somebody who speaks one. Adding a vendor is data, in what
-//! [`dialect::chat::Chat::new`] and its siblings are given. Adding a dialect is one module.
+//! A *dialect* is a wire format; there are five, one module each. A *vendor* is somebody who speaks one. Most vendors are
+//! data: an entry of the [`catalogue`], or the user's settings. What one of them wants otherwise has one place, by what it
+//! is about:
+//!
+//! | it is about | place |
+//! | --- | --- |
+//! | where and as whom a vendor is asked: address, headers, key, its names for models, fields of all its requests | [`vendors`], one file each |
+//! | headers, or the place of a field, that follow from the single request | [`Manners`], which dialects heed |
+//! | what a model is asked: messages, ids, files, tools, sampling, whatever the dialect | [`quirks`]; schemas in [`schema`] |
+//! | how one dialect spells it for a server or a family of models | beside the dialect: `chat/taste.rs`, `responses/family.rs`, `converse/family.rs`, `gemini/models.rs` |
+//! | what a model writes: calls as text, broken JSON | [`rescue`], [`repair`] |
+//! | how a failure is told, and whether it passes | `failure`, [`retry`] |
+//! | settings that steer one of these and are sent to nobody | `steering`, which lists them all |
+//!
+//! Whoever asks puts these together in that order: [`vendors::wants`] gives a [`Server`], a dialect makes a [`Provider`] of
+//! it, and [`quirks::Quirks::around`] goes around that.
 //!
 //! [`Script`] plays a written scenario and [`Replay`] plays a recording. Both are providers like any other, used by
 //! tests, by the demo and by users; [`Recorder`] makes the recordings.
@@ -10,23 +24,33 @@
 //! decides; whoever tries again needs to know what a turn is.
 
 mod answer;
+pub mod auth;
 pub mod catalogue;
 mod chunk;
 pub mod dialect;
 mod error;
+mod eventstream;
 mod failure;
 mod http;
 mod kept;
 pub mod local;
+mod manners;
+mod patience;
 mod player;
 mod playlist;
 pub mod quirks;
 mod record;
+pub mod repair;
 mod request;
+pub mod rescue;
 pub mod retry;
+pub mod schema;
 mod script;
 mod secret;
+mod server;
 mod sse;
+mod steering;
+pub mod vendors;
 
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -35,12 +59,14 @@ pub use answer::{Answer, Beat, FailKind, Failing, Step};
 pub use chunk::{Chunk, Finish, Item, Usage};
 pub use error::LlmError;
 pub use http::SetupError;
+pub use manners::Manners;
 pub use player::{Replay, Script};
 pub use playlist::Playlist;
 pub use record::Recorder;
-pub use request::{AssistantPart, Content, Message, Request, ToolChoice, ToolResult, ToolSpec};
+pub use request::{AssistantPart, Content, Format, Message, Request, ToolChoice, ToolResult, ToolSpec};
 pub use script::{MAX_BYTES, ScriptError, parse_recording, parse_scenario, read_recording, read_scenario};
 pub use secret::Secret;
+pub use server::{Asked, Deadlines, Key, Limit, Place, Server, Sign};
 
 /// Somebody who answers requests.
 pub trait Provider: Send + Sync {

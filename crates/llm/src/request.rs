@@ -27,6 +27,10 @@ pub struct Request {
     pub temperature: Option<f64>,
     /// Nucleus sampling. `None` leaves that to the vendor.
     pub top_p: Option<f64>,
+    /// How many of the likeliest tokens are sampled from. `None` leaves that to the vendor.
+    pub top_k: Option<u64>,
+    /// The form that the answer is to have, for vendors that can hold a model to one.
+    pub format: Option<Format>,
     /// Names the conversation, for vendors that keep a cache for each.
     pub session: Option<String>,
     /// Further fields of the body, laid over what the dialect wrote. `null` leaves a field out.
@@ -150,6 +154,15 @@ pub struct ToolSpec {
     pub description: String,
     /// A JSON Schema of the arguments.
     pub parameters: Value,
+}
+
+/// A form for an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Format {
+    /// What it is called: letters, digits, `_` and `-`.
+    pub name: String,
+    /// A JSON Schema of it.
+    pub schema: Value,
 }
 
 /// Whether the model must call a tool.

@@ -14,7 +14,11 @@ const FIRST: Duration = Duration::from_secs(2);
 const UNANSWERED: Duration = Duration::from_secs(30);
 
 /// Longest wait of all. Who is asked to wait for longer had better come back another day.
-const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long one step waits for its retries in all, where nothing else is said. Who is asked to wait for longer is better
+/// told so at once.
+pub const MAX_WAITED: Duration = Duration::from_secs(60 * 60);
 
 /// Most that chance adds to a wait, as a share of it, so that many who failed together do not come back together.
 const SPREAD: f64 = 0.25;
@@ -54,11 +58,12 @@ impl LlmError {
                 (None, Some(_)) => Asked::NoTime,
                 (None, None) => Asked::Unanswered,
             }),
-            LlmError::Transport { .. } | LlmError::CutOff { .. } => Some(Asked::Unanswered),
+            LlmError::Transport { .. } | LlmError::TimedOut { .. } | LlmError::CutOff { .. } => Some(Asked::Unanswered),
             LlmError::TooLong { .. }
             | LlmError::Unauthorized { .. }
             | LlmError::Quota { .. }
             | LlmError::Rejected { .. }
+            | LlmError::Unreachable { .. }
             | LlmError::Malformed { .. }
             | LlmError::Script(_) => None,
         }
@@ -94,6 +99,65 @@ pub fn after<'a>(header: impl Fn(&str) -> Option<&'a str>, now: SystemTime) -> O
     }
     let date = httpdate::parse_http_date(text).ok()?;
     date.duration_since(now).ok().filter(|wait| !wait.is_zero()).map(|wait| wait.min(MAX_WAIT))
+}
+
+/// When, by the headers of an answer that says "too often", the limit that was reached is lifted: what many vendors send
+/// with every answer, and some of them without `retry-after`. Of the limits that have nothing left the longest counts;
+/// more than a day is a day.
+///
+/// Known are the headers of OpenAI and those who follow it (`x-ratelimit-remaining-tokens`, `x-ratelimit-reset-tokens`:
+/// `6m0s`), of Anthropic (`anthropic-ratelimit-tokens-reset`: a time of RFC 3339), of OpenRouter and GitHub
+/// (`x-ratelimit-reset`: milliseconds or seconds since 1970), and of the draft of a standard (`ratelimit-reset`: seconds).
+pub fn reset<'a>(header: impl Fn(&str) -> Option<&'a str>, now: SystemTime) -> Option<Duration> {
+    const PAIRS: [(&str, &str); 9] = [
+        ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+        ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+        ("x-ratelimit-remaining-input-tokens", "x-ratelimit-reset-input-tokens"),
+        ("x-ratelimit-remaining", "x-ratelimit-reset"),
+        ("ratelimit-remaining", "ratelimit-reset"),
+        ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+        ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+        ("anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"),
+        ("anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"),
+    ];
+    let lifted = |(left, reset): (&str, &str)| {
+        let used_up = header(left).and_then(number).is_some_and(|left| left <= 0.0);
+        used_up.then(|| moment(header(reset)?.trim(), now)).flatten()
+    };
+    PAIRS.into_iter().filter_map(lifted).max().map(|wait| wait.min(MAX_WAIT))
+}
+
+/// How long it is from `now` to what `text` names: a span such as `1m30.5s`, a date, or a number.
+fn moment(text: &str, now: SystemTime) -> Option<Duration> {
+    if let Some(span) = span(text) {
+        return Some(span);
+    }
+    let since_1970 = |since: Duration| (SystemTime::UNIX_EPOCH.checked_add(since)?).duration_since(now).ok();
+    match text.parse::<f64>() {
+        // More than thirty years cannot be a wait.
+        Ok(seconds) if seconds < 1e9 => Duration::try_from_secs_f64(seconds).ok(),
+        Ok(seconds) if seconds < 1e12 => since_1970(Duration::try_from_secs_f64(seconds).ok()?),
+        Ok(milliseconds) => since_1970(Duration::try_from_secs_f64(milliseconds / 1000.0).ok()?),
+        Err(_) => {
+            let date =
+                aws_smithy_types::DateTime::from_str(text, aws_smithy_types::date_time::Format::DateTime).ok()?;
+            SystemTime::try_from(date).ok()?.duration_since(now).ok()
+        }
+    }
+}
+
+/// A span of numbers with units, `h`, `m`, `s` and `ms`, the larger ones first, such as `6m0s` and `120ms`.
+pub(crate) fn span(text: &str) -> Option<Duration> {
+    let (mut rest, mut whole) = (text, 0.0);
+    while !rest.is_empty() {
+        let end = rest.find(|letter: char| !matches!(letter, '0'..='9' | '.'))?;
+        let amount: f64 = rest[..end].parse().ok()?;
+        let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+        let (name, unit) = units.into_iter().find(|(name, _)| rest[end..].starts_with(name))?;
+        whole += amount * unit;
+        rest = &rest[end + name.len()..];
+    }
+    Duration::try_from_secs_f64(whole).ok().filter(|_| !text.is_empty())
 }
 
 /// The number that `text` begins with.
@@ -188,5 +252,53 @@ mod tests {
         row(&[("retry-after", "99999999")], Some(24 * 3600 * 1_000_000));
         row(&[("retry-after", "Tue, 14 Nov 2023 22:13:30 GMT")], Some(10_000_000));
         row(&[("retry-after", "Tue, 14 Nov 2023 22:13:10 GMT")], None);
+    }
+
+    #[test]
+    fn a_limit_that_is_used_up_says_when_it_is_lifted() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let row = |headers: &[(&str, &'static str)], want: Option<u64>| {
+            let header = |wanted: &str| headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+            assert_eq!(reset(header, now).map(|wait| wait.as_millis() as u64), want, "{headers:?}");
+        };
+        const REQUESTS: (&str, &str) = ("x-ratelimit-remaining-requests", "0");
+        row(&[REQUESTS, ("x-ratelimit-reset-requests", "1s")], Some(1_000));
+        row(&[REQUESTS, ("x-ratelimit-reset-requests", "6m0.5s")], Some(360_500));
+        row(&[REQUESTS, ("x-ratelimit-reset-requests", "120ms")], Some(120));
+        row(&[REQUESTS, ("x-ratelimit-reset-requests", "1h2m3s")], Some(3_723_000));
+        row(&[REQUESTS, ("x-ratelimit-reset-requests", "999h")], Some(24 * 3_600_000));
+        row(&[REQUESTS, ("x-ratelimit-reset-requests", "soon")], None);
+        row(&[REQUESTS, ("x-ratelimit-reset-requests", "")], None);
+        row(&[REQUESTS], None);
+        // What is not used up was not the reason.
+        row(&[("x-ratelimit-remaining-requests", "3"), ("x-ratelimit-reset-requests", "1s")], None);
+        row(&[("x-ratelimit-reset-requests", "1s")], None);
+        row(
+            &[
+                REQUESTS,
+                ("x-ratelimit-reset-requests", "1s"),
+                ("x-ratelimit-remaining-tokens", "0"),
+                ("x-ratelimit-reset-tokens", "7.66s"),
+            ],
+            Some(7_660),
+        );
+        row(
+            &[
+                ("anthropic-ratelimit-tokens-remaining", "0"),
+                ("anthropic-ratelimit-tokens-reset", "2023-11-14T22:13:30Z"),
+            ],
+            Some(10_000),
+        );
+        row(
+            &[
+                ("anthropic-ratelimit-tokens-remaining", "0"),
+                ("anthropic-ratelimit-tokens-reset", "2023-11-14T22:13:10Z"),
+            ],
+            None,
+        );
+        row(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1700000005000")], Some(5_000));
+        row(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1700000005")], Some(5_000));
+        row(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "5")], Some(5_000));
+        row(&[("ratelimit-remaining", "0"), ("ratelimit-reset", "-5")], None);
     }
 }

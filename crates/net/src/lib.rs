@@ -15,14 +15,27 @@
 //! [`Web`] fetches what anybody may have named, one step at a time: it says where a URL leads before it goes there, and
 //! then goes exactly there.
 //!
-//! **Never here:** retries, keys, what an answer means, who may go where.
+//! How far requests may go, through which proxies, and whom they trust, is the same for the whole process:
+//! [`Network::install`] says it once, and every client comes through the same gate before a name is looked up.
+//!
+//! **Never here:** retries, keys, what an answer means.
 
 mod address;
+mod body;
+mod files;
+mod names;
+mod network;
 mod proxy;
+mod reach;
 mod tls;
 mod web;
 
 pub use address::{Inside, inside};
+pub use body::body;
+pub use files::{BadFile, Identity};
+pub use network::{Network, Settings, hopeless};
+pub use proxy::Proxy;
+pub use reach::{Offline, Reach};
 pub use reqwest::Url;
 pub use web::{Answer, Lookup, Place, Web, WebError};
 
@@ -32,18 +45,19 @@ use std::time::Duration;
 pub const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
 
 /// How a client behaves. There is no limit on the whole of a request: an answer may stream for an hour.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Longest a connection may take to open, TLS included. 30 seconds.
     pub connect_timeout: Duration,
-    /// Longest the other side may say nothing, before the answer and within it. 300 seconds.
+    /// Longest the other side may say nothing, before the answer and within it. 300 seconds; [`Duration::MAX`] is as long as
+    /// it likes.
     pub idle_timeout: Duration,
     /// What an answer of the kind "look there" does. [`Redirects::Refuse`].
     pub redirects: Redirects,
 }
 
 /// What an answer of the kind "look there" does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Redirects {
     /// It is handed to the caller as it is: a request that carries a key must not take it to another host.
     Refuse,
@@ -66,28 +80,17 @@ impl Default for Options {
 #[error("the HTTP client could not be set up")]
 pub struct NetError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-/// Builds a client. It is a handle: clone it to share its connections.
+/// A client of the process's [`Network`]. It is a handle: whoever asks with the same options shares its connections.
 ///
 /// The system's proxy settings hold (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, and what macOS and Windows
-/// keep), except for this machine's own addresses, which are always reached directly.
+/// keep) unless the network's own say otherwise, except for this machine's own addresses, which are always reached
+/// directly.
 ///
 /// # Errors
 ///
 /// [`NetError`] when the TLS settings do not fit together.
 pub fn client(options: Options) -> Result<reqwest::Client, NetError> {
-    let redirects = match options.redirects {
-        Redirects::Refuse => reqwest::redirect::Policy::none(),
-        Redirects::Follow(most) => reqwest::redirect::Policy::limited(most),
-    };
-    reqwest::Client::builder()
-        .user_agent(USER_AGENT)
-        .connect_timeout(options.connect_timeout)
-        .read_timeout(options.idle_timeout)
-        .redirect(redirects)
-        .proxy(proxy::system())
-        .tls_backend_preconfigured(tls::config().map_err(|error| NetError(error.into()))?)
-        .build()
-        .map_err(|error| NetError(error.into()))
+    Network::default().client(options)
 }
 
 #[cfg(test)]

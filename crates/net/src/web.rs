@@ -9,17 +9,17 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
-use rustls::ClientConfig;
 
 use crate::address::{Inside, inside, is_own_name};
-use crate::{USER_AGENT, proxy, tls};
+use crate::names;
+use crate::network::{Identified, Network};
+use crate::reach::Offline;
 
 /// Most addresses of one name that are looked at and tried.
 const MAX_ADDRESSES: usize = 16;
@@ -48,8 +48,7 @@ impl Lookup for System {
 #[derive(Clone)]
 pub struct Web {
     lookup: Arc<dyn Lookup>,
-    tls: Arc<OnceLock<Result<ClientConfig, rustls::Error>>>,
-    proxies: Arc<OnceLock<Arc<Matcher>>>,
+    network: Network,
 }
 
 impl fmt::Debug for Web {
@@ -60,7 +59,7 @@ impl fmt::Debug for Web {
 
 impl Default for Web {
     fn default() -> Self {
-        Self { lookup: Arc::new(System), tls: Arc::default(), proxies: Arc::default() }
+        Self { lookup: Arc::new(System), network: Network::default() }
     }
 }
 
@@ -92,6 +91,9 @@ impl Place {
 /// Why there is no answer. Names the host; says nothing of what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
+    /// Haft is offline, and this is elsewhere.
+    #[error(transparent)]
+    Offline(#[from] Offline),
     /// The name has no address.
     #[error("the host {host} was not found ({reason})")]
     NotFound {
@@ -159,18 +161,26 @@ impl Web {
         Self { lookup, ..self }
     }
 
+    /// The same on another network than that of the process.
+    #[must_use]
+    pub fn on(self, network: Network) -> Self {
+        Self { network, ..self }
+    }
+
     /// Finds out where `url` leads, without going there. Takes as long as the system's search for a name.
     ///
     /// # Errors
     ///
-    /// [`WebError::NotFound`].
+    /// [`WebError::NotFound`], and [`WebError::Offline`] before anything is looked up.
     pub async fn place(&self, url: &Url) -> Result<Place, WebError> {
+        self.network.check(url)?;
         let host = host(url);
-        let proxied = proxy::hop(self.proxies(), url).is_some();
+        let proxied = self.network.proxies().hop(url).is_some();
         let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
-        let found = match literal {
-            Some(address) => Ok(vec![address]),
-            None => self.lookup.lookup(&host).await,
+        let found = match (literal, names::here(&host)) {
+            (Some(address), _) => Ok(vec![address]),
+            (None, Some(here)) => Ok(here.to_vec()),
+            (None, None) => self.lookup.lookup(&host).await,
         };
         let addresses = match found {
             // Beyond a proxy there may be names that this machine does not know.
@@ -211,35 +221,37 @@ impl Web {
         }
     }
 
-    fn proxies(&self) -> &Arc<Matcher> {
-        self.proxies.get_or_init(|| Arc::new(Matcher::from_system()))
-    }
-
     /// A client for one step: a shared one would keep connections to addresses that nobody looked at this time.
     fn client(&self, place: &Place) -> Result<reqwest::Client, WebError> {
-        let setup = |error: &dyn Error| WebError::Setup(error.to_string());
-        let tls = self.tls.get_or_init(tls::config).as_ref().map_err(|error| setup(error))?;
-        let builder = reqwest::Client::builder()
-            .user_agent(USER_AGENT)
-            .referer(false)
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tls_backend_preconfigured(tls.clone());
+        // Who the user is, is nobody's business there.
+        let builder = self.network.builder(CONNECT_TIMEOUT, Identified::No);
+        let builder = builder.map_err(|error| WebError::Setup(causes(&error)))?;
+        let builder = builder.referer(false).redirect(reqwest::redirect::Policy::none());
         let builder = match &place.route {
-            Route::Direct(addresses) => builder.no_proxy().dns_resolver(Pinned(addresses.clone())),
-            Route::Proxy => builder.proxy(proxy::by(Arc::clone(self.proxies()))),
+            Route::Direct(addresses) => builder.dns_resolver(Pinned(addresses.clone())),
+            Route::Proxy => builder,
         };
-        builder.build().map_err(|error| setup(&error))
+        builder.build().map_err(|error| WebError::Setup(causes(&error)))
     }
+}
+
+/// `error` and what caused it.
+fn causes(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&cause| cause.source()).take(16);
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Answers every question with the addresses that were looked at.
 struct Pinned(Vec<IpAddr>);
 
 impl Resolve for Pinned {
-    fn resolve(&self, _name: Name) -> Resolving {
+    fn resolve(&self, name: Name) -> Resolving {
         let addresses: Vec<SocketAddr> = self.0.iter().map(|&address| SocketAddr::new(address, 0)).collect();
-        Box::pin(async move { Ok(Box::new(addresses.into_iter()) as Addrs) })
+        let refused = names::refused(name.as_str());
+        Box::pin(async move {
+            refused?;
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
     }
 }
 
@@ -289,14 +301,10 @@ impl Answer {
             return Err(too_large(self.host));
         }
         let Self { mut response, host } = self;
-        let mut bytes = Vec::new();
-        loop {
-            match response.chunk().await {
-                Ok(None) => return Ok(bytes),
-                Ok(Some(piece)) if bytes.len() + piece.len() > limit => return Err(too_large(host)),
-                Ok(Some(piece)) => bytes.extend_from_slice(&piece),
-                Err(error) => return Err(explain(&error, host)),
-            }
+        match crate::body(&mut response, limit).await {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => Err(too_large(host)),
+            Err(error) => Err(explain(&error, host)),
         }
     }
 
@@ -364,10 +372,10 @@ mod tests {
 
     #[test]
     fn behind_a_proxy_names_decide_where_no_address_is_known() {
-        let proxy = Matcher::builder().all("http://proxy.example:3128").build();
+        let proxy = crate::Proxy::At("http://proxy.example:3128".to_owned());
         let known = One("known.corp", IpAddr::from([10, 0, 0, 7]));
-        let web = Web { proxies: Arc::new(OnceLock::from(Arc::new(proxy))), ..Web::default() };
-        let web = web.with_lookup(Arc::new(known));
+        let network = Network::new(crate::Settings { proxy, ..crate::Settings::default() });
+        let web = Web::default().on(network).with_lookup(Arc::new(known));
         let row = |url: &str, want: Option<(Option<IpAddr>, Inside)>| {
             let url = Url::parse(url).unwrap();
             let mut place = std::pin::pin!(web.place(&url));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use haft_protocol::Object;
 
 use crate::rule::Rule;
+use crate::witness::{Done, Pen};
 
 /// What a tool is about to do, with all it knows.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,20 @@ pub struct Access {
     pub in_person: bool,
     /// The pattern is a program whose parts were not told apart; see [`decide_opaque`](crate::rule::decide_opaque).
     pub opaque: bool,
+    /// What a built-in rule counts for.
+    pub builtin: Builtin,
+}
+
+/// What a built-in rule counts for in a decision. Rules of the user's own count always.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Builtin {
+    /// What it says.
+    #[default]
+    Counts,
+    /// It allows nothing: what is asked for could not even be read.
+    NeverAllows,
+    /// It asks nothing: what it would ask for is held by something else, such as a cage.
+    NeverAsks,
 }
 
 impl Access {
@@ -40,6 +55,20 @@ impl Access {
     /// that nothing can change, allows it. What comes of it must not reach a model.
     pub fn internal(effects: Vec<Effect>) -> Self {
         Self { effects, ..Self::new(INTERNAL, "*") }
+    }
+
+    /// What helps a person to decide, and what the grant will open, as `effects`: the tool's own words for it, or else
+    /// those of [`Effect::in_words`].
+    pub(crate) fn shown(&self) -> Object {
+        let mut metadata = self.metadata.clone();
+        // A command that is shown need not be told once more.
+        let told = metadata.contains_key("command");
+        let effects = self.effects.iter().filter(|effect| !(told && matches!(effect, Effect::Run { .. })));
+        let words: Vec<serde_json::Value> = effects.take(MAX_WORDS).map(|effect| effect.in_words().into()).collect();
+        if !words.is_empty() && !metadata.contains_key(EFFECTS) {
+            metadata.insert(EFFECTS.to_owned(), words.into());
+        }
+        metadata
     }
 
     /// Whether it is the program's own look, and no more than a look.
@@ -61,6 +90,11 @@ impl Access {
         self
     }
 }
+
+/// The key of an ask's metadata under which its effects stand, in words.
+const EFFECTS: &str = "effects";
+/// Most effects that are put into words.
+const MAX_WORDS: usize = 100;
 
 /// The permission of [`Access::internal`]. No rule file can name it, because `!` never stands in a permission.
 const INTERNAL: &str = "!internal";
@@ -84,17 +118,53 @@ pub enum Effect {
     },
     /// Handing a task to the agent of this name.
     Delegate(String),
+    /// With [`Effect::Run`]: what runs may change this file, or everything below this folder. Absolute, without links.
+    /// Without any it may change nothing but its scratch folder.
+    Change(PathBuf),
+    /// With [`Effect::Run`]: what runs may use the network.
+    Network,
+    /// Speaking to this host.
+    Host(String),
+}
+
+impl Effect {
+    /// What it opens, in words for a person: the end of a sentence about whoever asks. Paths and names are as they are,
+    /// so whoever shows them has to make them safe.
+    pub fn in_words(&self) -> String {
+        match self {
+            Effect::Read(path) => format!("reads {}", path.display()),
+            Effect::Write(path) => format!("changes {}", path.display()),
+            Effect::Enter(path) => format!("goes outside the project: {}", path.display()),
+            Effect::Run { command, dir } => format!("runs in {}: {command}", dir.display()),
+            Effect::Delegate(agent) => format!("hands a task to {agent}"),
+            Effect::Change(path) => format!("may change {}", path.display()),
+            Effect::Network => "uses the network".to_owned(),
+            Effect::Host(host) => format!("speaks to {host}"),
+        }
+    }
 }
 
 /// Proof that an [`Access`] was allowed. Only [`Gate::ask`](crate::Gate::ask) makes one.
 #[derive(Debug)]
 pub struct Grant {
     effects: Vec<Effect>,
+    pen: Pen,
 }
 
 impl Grant {
-    pub(crate) fn new(access: &Access) -> Self {
-        Self { effects: access.effects.clone() }
+    pub(crate) fn new(access: &Access, pen: Pen) -> Self {
+        Self { effects: access.effects.clone(), pen }
+    }
+
+    /// Writes down that this was done with the grant, for whoever audits. Neither waits nor fails. A door calls it for
+    /// what it opened.
+    pub fn note(&self, done: Done) {
+        self.pen.note(done);
+    }
+
+    /// What writes down what is done with the grant, for what goes on after it: a command and its end.
+    pub fn pen(&self) -> Pen {
+        self.pen.clone()
     }
 
     /// Whether reading `path` is covered.
@@ -102,7 +172,12 @@ impl Grant {
         self.effects.iter().any(|effect| match effect {
             Effect::Read(granted) => path.starts_with(granted),
             Effect::Write(granted) => path == granted,
-            Effect::Enter(_) | Effect::Run { .. } | Effect::Delegate(_) => false,
+            Effect::Enter(_)
+            | Effect::Run { .. }
+            | Effect::Delegate(_)
+            | Effect::Change(_)
+            | Effect::Network
+            | Effect::Host(_) => false,
         })
     }
 
@@ -121,6 +196,32 @@ impl Grant {
         self.effects
             .iter()
             .any(|effect| matches!(effect, Effect::Run { command: c, dir: d } if c == command && d == dir))
+    }
+
+    /// Proof of both.
+    #[must_use]
+    pub fn and(mut self, other: Grant) -> Self {
+        self.effects.extend(other.effects);
+        self
+    }
+
+    /// The files that what runs may change, and the folders below which it may change everything.
+    pub fn changes(&self) -> impl Iterator<Item = &Path> {
+        self.effects.iter().filter_map(|effect| match effect {
+            Effect::Change(path) => Some(path.as_path()),
+            Effect::Read(_)
+            | Effect::Write(_)
+            | Effect::Enter(_)
+            | Effect::Run { .. }
+            | Effect::Delegate(_)
+            | Effect::Network
+            | Effect::Host(_) => None,
+        })
+    }
+
+    /// Whether what runs may use the network.
+    pub fn covers_network(&self) -> bool {
+        self.effects.contains(&Effect::Network)
     }
 
     /// Whether handing a task to `agent` is covered.

@@ -60,7 +60,8 @@ impl fmt::Display for Rule {
 /// `/tmp/../etc`.
 pub fn decide<'a>(permission: &str, value: &str, rules: &'a [Rule]) -> (Action, Option<&'a Rule>) {
     let value = straight(permission, value);
-    let found = rules.iter().rev().find(|rule| matches(&rule.permission, permission) && matches(&rule.pattern, &value));
+    let (permission, value) = (Text::new(permission), Text::new(&value));
+    let found = rules.iter().rev().find(|rule| permission.matches(&rule.permission) && value.matches(&rule.pattern));
     (found.map_or(Action::Ask, |rule| rule.action), found)
 }
 
@@ -136,12 +137,41 @@ pub fn decide_opaque<'a>(permission: &str, value: &str, rules: &'a [Rule]) -> (A
 /// `rm *` covers `rm`. A character outside Unicode's first plane counts as two, as it does in OpenCode, whose rules
 /// are to mean the same here. Takes time in proportion to the product of both lengths at worst.
 pub fn matches(pattern: &str, value: &str) -> bool {
-    // Nearly all are plain, and a search asks for each of very many files: these are compared as they are.
-    if pattern.is_ascii() && value.is_ascii() {
-        return covers_whole(pattern.as_bytes(), value.as_bytes());
+    Text::new(value).matches(pattern)
+}
+
+/// What patterns are held against, looked at once for many of them.
+struct Text<'a> {
+    text: &'a str,
+    /// Nearly all are plain, and a search asks for each of very many files: these are compared as they are.
+    plain: bool,
+}
+
+impl<'a> Text<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, plain: text.is_ascii() }
     }
-    let units = |text: &str| -> Vec<u16> { text.encode_utf16().collect() };
-    covers_whole(&units(pattern), &units(value))
+
+    fn matches(&self, pattern: &str) -> bool {
+        let (bytes, value) = (pattern.as_bytes(), self.text.as_bytes());
+        // Most rules are about something else, and their first or last letter says so.
+        if differ(bytes.first(), value.first()) || differ(bytes.last(), value.last()) {
+            return false;
+        }
+        if self.plain && pattern.is_ascii() {
+            return covers_whole(bytes, value);
+        }
+        let units = |text: &str| -> Vec<u16> { text.encode_utf16().collect() };
+        covers_whole(&units(pattern), &units(self.text))
+    }
+}
+
+/// Whether a byte of a pattern stands for itself and not for this byte of a value, which is the beginning or the end of
+/// both. What may not be there at all (the blank before a last star) says nothing about an empty value.
+fn differ(pattern: Option<&u8>, value: Option<&u8>) -> bool {
+    let (Some(&pattern), Some(&value)) = (pattern, value) else { return false };
+    let slash = |byte: u8| if byte == b'\\' { b'/' } else { byte };
+    pattern.is_ascii() && !matches!(pattern, b'*' | b'?') && slash(pattern) != slash(value)
 }
 
 fn covers_whole<T: Copy + Into<u16>>(pattern: &[T], value: &[T]) -> bool {
@@ -227,6 +257,16 @@ mod tests {
     }
 
     #[test]
+    fn no_pattern_takes_for_ever() {
+        // A way back for each star would take more steps than there are atoms.
+        let many = "*a".repeat(400);
+        check(&format!("{many}b"), &"a".repeat(10_000), false);
+        check(&format!("{many}*b"), &format!("{}b", "a".repeat(10_000)), true);
+        check(&"*".repeat(10_000), &"a".repeat(10_000), true);
+        check(&format!("{}x", "?*".repeat(400)), &format!("{}x", "é".repeat(10_000)), true);
+    }
+
+    #[test]
     fn what_is_asked_for_is_never_a_pattern() {
         check("/tmp/a", "/tmp/*", false);
         check("/tmp/?/*", "/tmp/*", false);
@@ -248,6 +288,16 @@ mod tests {
         check("a\n*", "a", false);
         check("a\t*", "a", false);
         check("a *b", "a", false);
+        check(" *", "", true);
+        check(" *", "a", false);
+        check("\\*", "/a", true);
+        check("*\\", "a/", true);
+        check("a\\", "a/", true);
+        check("é*", "é", true);
+        check("*é", "xé", true);
+        check("", "", true);
+        check("", "a", false);
+        check("a", "", false);
         check("", "a", false);
     }
 

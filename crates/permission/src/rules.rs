@@ -1,5 +1,6 @@
-//! A ruleset: built-in rules, the user's own, and a floor under the former.
+//! A ruleset: built-in rules, the user's own, a floor under the former, and a ceiling over all.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::rule::{Action, Rule, decide, decide_opaque, matches};
@@ -8,13 +9,15 @@ use crate::rule::{Action, Rule, decide, decide_opaque, matches};
 ///
 /// Built-in rules and the user's own stand in one list, because the order of both counts. The *guard* is a list of its
 /// own: where a built-in rule would allow something, a row of the guard makes it a question. A rule of the user's own
-/// that allows it is not asked twice.
+/// that allows it is not asked twice. The *bounds* are a third one, of somebody who may only take away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
     rows: Arc<Vec<Rule>>,
     /// Which rows are the user's own. Invariant: as long as `rows`.
     own: Arc<Vec<bool>>,
     guard: Arc<Vec<Rule>>,
+    /// Rules of somebody who may only take away.
+    bounds: Arc<Vec<Rule>>,
 }
 
 /// Tools that follow another one's rights as long as no rule names them.
@@ -40,6 +43,14 @@ impl Rules {
         Self { guard: Arc::new(guard), ..self }
     }
 
+    /// The same within `bounds`, rules of somebody who may take away and not give: where the last of them that matches
+    /// asks or denies, and the others are less strict, it decides. One that allows only ends what those before it hold.
+    #[must_use]
+    pub fn bounded(mut self, bounds: impl IntoIterator<Item = Rule>) -> Self {
+        Arc::make_mut(&mut self.bounds).extend(bounds);
+        self
+    }
+
     fn with(mut self, rules: impl IntoIterator<Item = Rule>, own: bool) -> Self {
         let rows = Arc::make_mut(&mut self.rows);
         rows.extend(rules);
@@ -57,23 +68,68 @@ impl Rules {
         &self.guard
     }
 
+    /// The rules that only take away, as [`Rules::bounded`] took them.
+    pub fn bounds(&self) -> &[Rule] {
+        &self.bounds
+    }
+
     /// What holds for `value` under `permission`, and the row that says so; `None` where nothing does, which asks.
     ///
     /// `opaque`: the value is a program whose parts were not told apart, see [`decide_opaque`].
     pub fn decide(&self, permission: &str, value: &str, opaque: bool) -> (Action, Option<&Rule>) {
-        let permission = self.key(permission);
+        let key = self.key(permission);
+        let (mut action, mut rule) = self.decide_unbounded(key, value, opaque);
+        // A tool that follows another is held by what is said of either.
+        for name in [permission, key] {
+            if let Some((bound, by)) = self.bound(name, value, opaque)
+                && strictness(bound) > strictness(action)
+            {
+                (action, rule) = (bound, Some(by));
+            }
+        }
+        (action, rule)
+    }
+
+    /// What the bounds hold, and which of them does.
+    fn bound(&self, permission: &str, value: &str, opaque: bool) -> Option<(Action, &Rule)> {
+        let (action, rule) = decide(permission, value, &self.bounds);
+        if let Some(rule) = rule.filter(|_| action != Action::Allow) {
+            return Some((action, rule));
+        }
+        // A narrow one may be meant for a part of what was not told apart.
+        let narrow = |rule: &&Rule| rule.action != Action::Allow && matches(&rule.permission, permission);
+        let narrow = self.bounds.iter().find(narrow).filter(|_| opaque);
+        narrow.map(|rule| (Action::Ask, rule))
+    }
+
+    fn decide_unbounded(&self, permission: &str, value: &str, opaque: bool) -> (Action, Option<&Rule>) {
         let look = if opaque { decide_opaque } else { decide };
         let (action, rule) = look(permission, value, &self.rows);
-        let own = rule
-            .and_then(|rule| self.rows.iter().position(|row| std::ptr::eq(row, rule)))
-            .is_some_and(|at| self.own[at]);
-        if action != Action::Allow || own {
+        if action != Action::Allow || self.is_own(rule) {
             return (action, rule);
         }
         match self.guarding(permission, value) {
             (Action::Ask | Action::Deny, Some(guard)) => (guard.action, Some(guard)),
             (Action::Allow, _) | (Action::Ask | Action::Deny, None) => (action, rule),
         }
+    }
+
+    /// Whether `rule`, which [`Rules::decide`] gave, is not built in: one of the user's own, or one of the bounds.
+    pub fn is_own(&self, rule: Option<&Rule>) -> bool {
+        let Some(rule) = rule else { return false };
+        let own = self.rows.iter().position(|row| std::ptr::eq(row, rule)).is_some_and(|at| self.own[at]);
+        own || self.bounds.iter().any(|bound| std::ptr::eq(bound, rule))
+    }
+
+    /// A number for all that the rules say: the same for the same rules, and hardly ever for others.
+    pub fn id(&self) -> u64 {
+        let mut hasher = std::hash::DefaultHasher::new();
+        for rules in [&self.rows, &self.guard, &self.bounds] {
+            rules.len().hash(&mut hasher);
+            rules.iter().for_each(|rule| (&rule.permission, &rule.pattern, rule.action.word()).hash(&mut hasher));
+        }
+        self.own.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whether the guard names `value` in particular. What an "always" for more than it covers does not cover it.
@@ -90,9 +146,12 @@ impl Rules {
     /// Whether `permission` is closed altogether, so that a model need not see the tools that ask under it: the last
     /// rule about it, whatever it is for, denies everything.
     pub fn hides(&self, permission: &str) -> bool {
-        let permission = self.key(permission);
-        let last = self.rows.iter().rev().find(|rule| matches(&rule.permission, permission));
-        last.is_some_and(|rule| rule.pattern == "*" && rule.action == Action::Deny)
+        let closes = |rules: &[Rule], permission: &str| {
+            let last = rules.iter().rev().find(|rule| matches(&rule.permission, permission));
+            last.is_some_and(|rule| rule.pattern == "*" && rule.action == Action::Deny)
+        };
+        let key = self.key(permission);
+        closes(&self.rows, key) || closes(&self.bounds, key) || closes(&self.bounds, permission)
     }
 
     /// The permissions that built-in rules close altogether, and that nothing opens again in general: what whoever works
@@ -102,8 +161,13 @@ impl Rules {
             !**own && rule.action == Action::Deny && rule.pattern == "*" && !rule.permission.contains(['*', '?'])
         });
         let names = denials.map(|(rule, _)| rule.permission.as_str());
-        // Any value that no narrow rule is about says what the rules are in general.
-        names.filter(|name| self.decide(name, "a value of no special name", false).0 == Action::Deny)
+        names.filter(|name| self.in_general(name) == Action::Deny)
+    }
+
+    /// What holds under `permission` for what no narrow rule is about.
+    pub fn in_general(&self, permission: &str) -> Action {
+        // No narrow pattern is about such a name.
+        self.decide(permission, "\u{1}\u{2}\u{1}", false).0
     }
 
     /// The narrow denials that may be meant for a part of a program under `permission`.
@@ -111,6 +175,7 @@ impl Rules {
         let permission = self.key(permission);
         self.rows
             .iter()
+            .chain(self.bounds.iter())
             .find(|rule| rule.action == Action::Deny && rule.pattern != "*" && matches(&rule.permission, permission))
     }
 
@@ -119,6 +184,15 @@ impl Rules {
         let followed = FOLLOWS.iter().find(|(name, _)| *name == permission).map(|(_, followed)| *followed);
         let named = || self.rows.iter().any(|rule| rule.permission == permission);
         followed.filter(|_| !named()).unwrap_or(permission)
+    }
+}
+
+/// How much an action holds back.
+fn strictness(action: Action) -> u8 {
+    match action {
+        Action::Allow => 0,
+        Action::Ask => 1,
+        Action::Deny => 2,
     }
 }
 
@@ -187,6 +261,40 @@ mod tests {
     }
 
     #[test]
+    fn bounds_take_away_and_never_give() {
+        let own = rows(&[("bash", "*", Ask), ("bash", "ls", Allow), ("bash", "rm *", Deny), ("read", "*", Deny)]);
+        let bounds =
+            [("*", "*", Ask), ("bash", "*", Ask), ("bash", "git *", Deny), ("edit", "a*", Allow), ("read", "*", Allow)];
+        let rules = guarded().own(own).bounded(rows(&bounds));
+        check(&rules, "bash", "ls", Ask);
+        check(&rules, "bash", "rm x", Deny);
+        check(&rules, "bash", "git push", Deny);
+        check(&rules, "edit", "x", Ask);
+        check(&rules, "edit", "a.rs", Allow);
+        check(&rules, "read", "x", Deny);
+        check(&rules, "edit", "sub/.git/config", Ask);
+        let first = guarded().bounded(rows(&bounds)).own(rows(&[("bash", "*", Allow)]));
+        assert_eq!(first.decide("bash", "git push", false), (Deny, Some(&Rule::new("bash", "git *", Deny))));
+        assert_eq!(rules.rows().len(), 5, "they stand apart");
+    }
+
+    #[test]
+    fn bounds_hold_what_follows_another_and_what_is_not_told_apart() {
+        let free = || Rules::default().own(rows(&[("*", "*", Allow)]));
+        for bounds in [[("list", "*", Deny)], [("glob", "*", Deny)]] {
+            let rules = free().bounded(rows(&bounds));
+            check(&rules, "list", "x", Deny);
+            assert!(rules.hides("list"));
+        }
+        assert!(!free().bounded(rows(&[("bash", "rm *", Deny)])).hides("bash"));
+        let rules = free().bounded(rows(&[("bash", "rm *", Deny)]));
+        assert_eq!(rules.decide("bash", "ls; rm x", true).0, Ask);
+        assert_eq!(rules.decide("bash", "ls; rm x", false).0, Allow);
+        assert_eq!(rules.narrow_denial("bash"), Some(&Rule::new("bash", "rm *", Deny)));
+        assert_eq!(free().bounded(rows(&[("read", "a", Deny)])).decide("bash", "ls; rm x", true).0, Allow);
+    }
+
+    #[test]
     fn a_tool_that_is_denied_altogether_is_hidden() {
         let row = |list: &[(&str, &str, Action)], name: &str, want: bool| {
             assert_eq!(Rules::from(rows(list)).hides(name), want, "{name} under {list:?}");
@@ -211,6 +319,16 @@ mod tests {
             check(&rules, name, "x", Allow);
             check(&rules, followed, "x", Deny);
         }
+    }
+
+    #[test]
+    fn narrow_rules_say_nothing_in_general() {
+        let row = |list: &[(&str, &str, Action)], want: Action| {
+            assert_eq!(Rules::from(rows(list)).in_general("edit"), want, "{list:?}");
+        };
+        row(&[("*", "*", Allow), ("edit", "docs/*", Deny)], Allow);
+        row(&[("*", "*", Allow), ("edit", "*", Deny), ("edit", "plans/*.md", Allow)], Deny);
+        row(&[("edit", "a*", Allow)], Ask);
     }
 
     #[test]

@@ -1,4 +1,10 @@
 //! Opening a true path without following a link.
+//!
+//! A path is opened from the root of the disk down, with every link refused, and not beneath a handle on the project's
+//! folder that was opened once. Both keep the door inside: a path without links and `..` names a place beneath the
+//! project and nothing else. They differ where the project's folder itself is moved away and another put in its place.
+//! Handles would go on with the old one, and then files would be changed in one project while commands, which are given
+//! paths, run in the other.
 
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
@@ -32,7 +38,7 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
 }
 
 /// The same, folder by folder, for systems that cannot do it at once.
-fn walk(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn walk(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut folder = openat(CWD, "/", FOLDER | OFlags::CLOEXEC, Mode::empty())?;
     let names: Vec<Component<'_>> = path.components().filter(|part| matches!(part, Component::Normal(_))).collect();
     let Some((last, parents)) = names.split_last() else {
@@ -52,6 +58,25 @@ pub(crate) fn step(folder: &OwnedFd, name: &Path, flags: OFlags) -> Result<Owned
             || statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| kind(&stat) == FileType::Symlink);
         if errno == Errno::NOTDIR && link() { Errno::LOOP } else { errno }
     })
+}
+
+/// Whether `file` at `path` shows what is in a process: its variables, its memory. Ours hold the user's keys.
+pub(crate) fn is_of_a_process(file: &OwnedFd, path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let named = |name: Component<'_>| {
+            let name = name.as_os_str().as_encoded_bytes();
+            matches!(name, b"self" | b"thread-self") || name.iter().all(u8::is_ascii_digit)
+        };
+        // Wherever that file system is mounted.
+        path.components().any(named)
+            && rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, path);
+        false
+    }
 }
 
 /// What `stat` says that a thing is.

@@ -26,8 +26,9 @@ pub enum FilesError {
         /// Where.
         path: PathBuf,
     },
-    /// A pipe, a socket or a device: opening one may wait for ever or do something.
-    #[error("{} is a pipe, a socket or a device; only plain files and folders can be opened", .path.display())]
+    /// A pipe, a socket or a device: opening one may wait for ever or do something. Or what the system shows of a process:
+    /// its variables, its memory.
+    #[error("{} is a pipe, a socket, a device or part of a process; only plain files and folders can be opened", .path.display())]
     Special {
         /// Where.
         path: PathBuf,

@@ -1,32 +1,27 @@
 //! Files of the project: locating, reading, listing, writing, removing. Thin doors, each checks its grant.
 
+mod reading;
+
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
-use std::ops::ControlFlow;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use haft_permission::Grant;
-use rustix::fs::{AtFlags, Dir, FileType, OFlags, fstat, statat};
+use haft_permission::{Done, Grant};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, OFlags, fstat, statat};
 use tokio::sync::OwnedMutexGuard;
 
+pub use self::reading::Reading;
 use crate::door::{self, kind};
 use crate::stamp::{ContentHash, Stamp};
 use crate::target::Bounds;
 use crate::write::{self, IfExists};
-use crate::{FilesError, Found, Located, Target};
+use crate::{FilesError, Found, Located, Protection, Target};
 
 /// Most entries of one folder that are listed.
 pub const MAX_ENTRIES: usize = 100_000;
-/// Size of the pieces in which [`Reading`] hands out a file, in bytes.
-const PIECE: usize = 64 * 1024;
-/// Size of the pieces in which it pours one, in bytes: large enough that reading costs little more than the copy.
-const POURED: usize = 256 * 1024;
-/// Larger files, in bytes, are not hashed when they are read piece by piece.
-const MAX_HASHED: u64 = 1024 * 1024;
 /// Without `NONBLOCK` opening a pipe would wait for a writer.
 pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
@@ -41,6 +36,7 @@ struct Inner {
     bounds: Bounds,
     /// One lock for each file that is being edited; those nobody holds are swept out whenever one is taken.
     locks: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
+    protection: OnceLock<Protection>,
 }
 
 /// What a path turned out to be when it was opened.
@@ -82,7 +78,20 @@ impl Files {
     /// A worktree of `/` is none.
     pub fn new(root: PathBuf, worktree: Option<PathBuf>) -> Self {
         let bounds = Bounds::new(&root, worktree.as_deref());
-        Self { inner: Arc::new(Inner { bounds, locks: Mutex::default() }) }
+        Self { inner: Arc::new(Inner { bounds, locks: Mutex::default(), protection: OnceLock::new() }) }
+    }
+
+    /// From now on `protection` hears of what is written here, so that it is not taken for a command's doing. A second one
+    /// is not taken.
+    pub fn tell(&self, protection: &Protection) {
+        let _ = self.inner.protection.set(protection.clone());
+    }
+
+    /// Says that these files were written or removed.
+    pub(crate) fn wrote<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) {
+        if let Some(protection) = self.inner.protection.get() {
+            paths.into_iter().for_each(|path| protection.wrote(path));
+        }
     }
 
     /// The working folder: absolute, without links.
@@ -221,8 +230,16 @@ impl Files {
         if_exists: IfExists,
     ) -> Result<Stamp, FilesError> {
         let path = for_writing(grant, target.path())?;
-        let bytes = bytes.into();
-        blocking(move || write::write(&path, &bytes, &if_exists)).await
+        let (bytes, pen, files) = (bytes.into(), grant.pen(), self.clone());
+        blocking(move || {
+            let done = write::write(&path, &bytes, &if_exists);
+            files.wrote(done.is_ok().then_some(path.as_path()));
+            let stamp = done?;
+            // In here, because it is done also where nobody waits for it any more.
+            pen.note(Done::Wrote(path));
+            Ok(stamp)
+        })
+        .await
     }
 
     /// Removes a plain file.
@@ -231,8 +248,15 @@ impl Files {
     ///
     /// [`FilesError::Missing`], [`FilesError::Folder`], or the others that concern opening.
     pub async fn remove(&self, grant: &Grant, target: &Target) -> Result<(), FilesError> {
-        let path = for_writing(grant, target.path())?;
-        blocking(move || write::remove(&path)).await
+        let (path, pen, files) = (for_writing(grant, target.path())?, grant.pen(), self.clone());
+        blocking(move || {
+            let done = write::remove(&path);
+            files.wrote(done.is_ok().then_some(path.as_path()));
+            done?;
+            pen.note(Done::Removed(path));
+            Ok(())
+        })
+        .await
     }
 
     /// Waits for its turn to edit the file: edits of one file queue.
@@ -252,145 +276,6 @@ impl Files {
     }
 }
 
-/// A file that is read piece by piece, so that its size does not matter.
-#[derive(Debug)]
-pub struct Reading {
-    file: Arc<File>,
-    path: PathBuf,
-    /// How it was when it was opened.
-    opened: Stamp,
-    /// Read and not handed out yet: a small file takes one visit beside the runtime, not three.
-    ahead: Option<Vec<u8>>,
-    ended: bool,
-    /// Of what was handed out; `None` for files that are too large to be hashed.
-    hash: Option<ContentHash>,
-}
-
-impl Reading {
-    fn begin(file: File, opened: Stamp, path: PathBuf) -> Result<Self, FilesError> {
-        let hash = (opened.size <= MAX_HASHED).then(ContentHash::new);
-        let first = piece(&file, &path)?;
-        Ok(Self { file: Arc::new(file), path, opened, ended: first.len() < PIECE, ahead: Some(first), hash })
-    }
-
-    /// Its size when it was opened, in bytes.
-    pub fn len(&self) -> u64 {
-        self.opened.size
-    }
-
-    /// Whether it was empty when it was opened.
-    pub fn is_empty(&self) -> bool {
-        self.opened.size == 0
-    }
-
-    /// The next bytes, never none; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Io`].
-    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, FilesError> {
-        let piece = match self.ahead.take() {
-            Some(piece) => piece,
-            None if self.ended => Vec::new(),
-            None => {
-                let (file, path) = (Arc::clone(&self.file), self.path.clone());
-                let piece = blocking(move || piece(&file, &path)).await?;
-                self.ended = piece.len() < PIECE;
-                piece
-            }
-        };
-        if let Some(hash) = &mut self.hash {
-            hash.add(&piece);
-        }
-        Ok((!piece.is_empty()).then_some(piece))
-    }
-
-    /// Hands what was not handed out yet to `take`, piece by piece, until the file ends or `take` has enough of it, and
-    /// gives back what that made of it.
-    ///
-    /// All of it is one visit beside the runtime, however large the file. Dropping the future stops it after the piece
-    /// at hand.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Io`].
-    pub async fn pour<T: Send + 'static>(
-        &mut self,
-        mut made: T,
-        mut take: impl FnMut(&mut T, &[u8]) -> ControlFlow<()> + Send + 'static,
-    ) -> Result<T, FilesError> {
-        if self.ahead.is_some()
-            && let Some(piece) = self.next().await?
-            && take(&mut made, &piece).is_break()
-        {
-            return Ok(made);
-        }
-        if self.ended {
-            return Ok(made);
-        }
-        let (file, path, mut hash) = (Arc::clone(&self.file), self.path.clone(), self.hash.take());
-        let stop = StopOnDrop::default();
-        let stopped = Arc::clone(&stop.0);
-        let (made, hash, ended) = blocking(move || {
-            let mut buffer = vec![0; POURED];
-            while !stopped.load(Ordering::Relaxed) {
-                let piece = match (&*file).read(&mut buffer) {
-                    Ok(0) => return Ok((made, hash, true)),
-                    Ok(read) => &buffer[..read],
-                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(FilesError::io(&path, "read", error)),
-                };
-                if let Some(hash) = &mut hash {
-                    hash.add(piece);
-                }
-                if take(&mut made, piece).is_break() {
-                    break;
-                }
-            }
-            Ok((made, hash, false))
-        })
-        .await?;
-        (self.hash, self.ended) = (hash, ended);
-        Ok(made)
-    }
-
-    /// Reads on to the end, for the hash of the content alone, and says how the file was. A file of more than 1 MiB is
-    /// not hashed, and what is left of it not read.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Io`].
-    pub async fn finish(mut self) -> Result<Stamp, FilesError> {
-        let mut read = 0;
-        while self.hash.is_some() {
-            let Some(piece) = self.next().await? else { break };
-            read += piece.len() as u64;
-            // It has grown since it was opened, and may go on to.
-            if read > MAX_HASHED {
-                self.hash = None;
-            }
-        }
-        Ok(Stamp { content: self.hash.map(|hash| hash.value()), ..self.opened })
-    }
-}
-
-/// Tells the work that nobody waits for it any more.
-#[derive(Default)]
-struct StopOnDrop(Arc<AtomicBool>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The next bytes of `file`: as many as make a piece, fewer only at its end.
-fn piece(file: &File, path: &Path) -> Result<Vec<u8>, FilesError> {
-    let mut piece = Vec::new();
-    file.take(PIECE as u64).read_to_end(&mut piece).map_err(|error| FilesError::io(path, "read", error))?;
-    Ok(piece)
-}
-
 pub(crate) fn for_reading(grant: &Grant, path: &Path) -> Result<PathBuf, FilesError> {
     let path = path.to_owned();
     if grant.covers_read(&path) { Ok(path) } else { Err(FilesError::NotGranted { path }) }
@@ -404,12 +289,22 @@ pub(crate) fn for_writing(grant: &Grant, path: &Path) -> Result<PathBuf, FilesEr
 /// Opens a plain file or a folder, and says which and how it is.
 fn open_any(path: &Path) -> Result<(OwnedFd, FileType, Stamp), FilesError> {
     let failed = |errno| FilesError::at(path, "read", errno);
+    let special = || Err(FilesError::Special { path: path.to_owned() });
+    // Some devices do something when they are opened.
+    if statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| is_special(kind(&stat))) {
+        return special();
+    }
     let fd = door::open(path, READ).map_err(failed)?;
     let stat = fstat(&fd).map_err(failed)?;
     match kind(&stat) {
-        found @ (FileType::RegularFile | FileType::Directory) => Ok((fd, found, Stamp::from_stat(&stat, None))),
-        _ => Err(FilesError::Special { path: path.to_owned() }),
+        found if is_special(found) || door::is_of_a_process(&fd, path) => special(),
+        found => Ok((fd, found, Stamp::from_stat(&stat, None))),
     }
+}
+
+fn is_special(found: FileType) -> bool {
+    // A link is told by the door.
+    !matches!(found, FileType::RegularFile | FileType::Directory | FileType::Symlink)
 }
 
 /// Lists the folder `fd`, at most `max` entries of it.
@@ -447,5 +342,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

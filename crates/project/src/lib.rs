@@ -14,6 +14,7 @@ mod error;
 mod files;
 mod place;
 mod process;
+mod protected;
 mod search;
 mod shell;
 mod stamp;
@@ -24,7 +25,11 @@ mod write;
 pub use error::FilesError;
 pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
 pub use place::Place;
-pub use process::{COLUMNS, Command, End, LINGER, ProcessError, Processes, ROWS, Running, Streams};
+pub use process::{
+    COLUMNS, Caging, Command, End, LINGER, Mode, ProcessError, Processes, ROWS, Running, Streams, Walls, preset_names,
+    secrets, temporary,
+};
+pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
     Want,

@@ -77,7 +77,7 @@ fn project_id(worktree: &Path) -> String {
 }
 
 /// The folder in which the repository of `worktree` is kept; one for all its work trees.
-fn repository(worktree: &Path) -> PathBuf {
+pub(crate) fn repository(worktree: &Path) -> PathBuf {
     let git = worktree.join(".git");
     // An added work tree has a file instead of a folder: `gitdir: <repository>/worktrees/<name>`.
     let named = pointer(&git);
@@ -89,7 +89,7 @@ fn repository(worktree: &Path) -> PathBuf {
 }
 
 /// What a small plain file says. Anything else there, a pipe or a device that never ends, says nothing.
-fn pointer(path: &Path) -> Option<String> {
+pub(crate) fn pointer(path: &Path) -> Option<String> {
     let file = File::from(rustix::fs::open(path, READ | OFlags::CLOEXEC, Mode::empty()).ok()?);
     let mut text = String::new();
     let plain = file.metadata().is_ok_and(|meta| meta.is_file());
@@ -97,7 +97,7 @@ fn pointer(path: &Path) -> Option<String> {
 }
 
 /// FNV-1a: small, and stable between versions, which the standard library's hasher is not.
-fn fnv(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

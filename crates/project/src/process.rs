@@ -1,12 +1,18 @@
 //! Running a command line, and ending all that it started.
 
+mod caging;
 mod environment;
 mod guard;
+mod hidden;
+mod presets;
 #[cfg(target_os = "linux")]
 mod proc;
+mod repository;
 mod running;
+mod scratch;
 mod terminal;
 mod tree;
+mod walls;
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
@@ -17,15 +23,22 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use haft_permission::Grant;
+use haft_permission::{Done, Grant};
+use haft_sandbox::{CageError, Launch, Rung, Session};
 use tokio::net::unix::pipe;
 
+use self::caging::{Cages, Leave, Prepared, Watch};
+pub use self::caging::{Caging, Mode, temporary};
 use self::environment::environment;
 use self::guard::Guard;
-use self::running::Shell;
+pub use self::hidden::secrets;
+pub use self::presets::preset_names;
 pub use self::running::{End, LINGER, Running};
+use self::running::{Record, Shell};
 pub use self::terminal::{COLUMNS, ROWS};
 use self::tree::Tree;
+pub use self::walls::Walls;
+use crate::protected::{Protection, Secrets};
 use crate::{door, pick_shell};
 
 /// The variable by which we know again what a command started: a mark of its own, behind the marks of the commands
@@ -47,9 +60,14 @@ const PIPE: usize = 1024 * 1024;
 ///
 /// Should this program be killed, what its commands left running is killed by a small shell that waits beside it
 /// (Linux).
+///
+/// With [`Processes::caged`] a command has the rights of its grant and no more, where the machine can hold a cage; then it
+/// also has a folder of its own for temporary files and caches, and what is protected in the folders that it may change is
+/// as before when it has ended.
 #[derive(Debug, Clone)]
 pub struct Processes {
     inner: Arc<Inner>,
+    cages: Option<Arc<Cages>>,
 }
 
 #[derive(Debug)]
@@ -63,7 +81,7 @@ struct Inner {
 }
 
 /// A command line to run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Command {
     /// The text for the shell.
     pub text: String,
@@ -73,6 +91,10 @@ pub struct Command {
     pub env: Vec<(String, String)>,
     /// What its input and outputs are.
     pub streams: Streams,
+    /// The names of the programs that it is seen to run, without folders.
+    pub programs: Vec<String>,
+    /// Which files in the folders that it may change it cannot read. `None`: it can read all of them.
+    pub secrets: Option<Secrets>,
 }
 
 /// What a command's input and outputs are.
@@ -102,6 +124,26 @@ pub enum ProcessError {
         /// What the system said.
         source: io::Error,
     },
+    /// There is no folder for its temporary files.
+    #[error("cannot make {}, the folder for temporary files of commands", .dir.display())]
+    NoScratch {
+        /// The folder.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The cage it was to run in cannot be made. It was not run.
+    #[error("not run, because its cage cannot be made")]
+    NoCage(#[from] CageError),
+    /// What leave was given for is elsewhere now.
+    #[error("not run, because {} leads somewhere else now than when leave was asked for; look what it is, and call again", .path.display())]
+    Moved {
+        /// What was asked for.
+        path: PathBuf,
+    },
+    /// Getting its cage ready failed in a way that nobody foresaw. It was not run.
+    #[error("not run, because getting its cage ready failed")]
+    Unprepared,
     /// The shell did not start.
     #[error("cannot start {}", .shell.display())]
     Start {
@@ -118,7 +160,47 @@ impl Processes {
         // The keys of a hasher are random.
         let random = std::hash::RandomState::new().build_hasher().finish();
         let mark = format!("{}-{random:016x}", std::process::id());
-        Self { inner: Arc::new(Inner { shell, secrets, mark, count: AtomicU64::new(0), guard: OnceLock::new() }) }
+        let inner = Inner { shell, secrets, mark, count: AtomicU64::new(0), guard: OnceLock::new() };
+        Self { inner: Arc::new(inner), cages: None }
+    }
+
+    /// The same, with each command in a cage as `caging` says. Where no rung of it holds on this machine, commands run
+    /// without one: [`Processes::rung`] tells.
+    #[must_use]
+    pub fn caged(self, caging: Caging) -> Self {
+        Self { cages: Some(Arc::new(Cages::new(caging))), ..self }
+    }
+
+    /// With what cages are held, [`Rung::None`] where commands run without. Blocks for some 10 to 50 ms the first time.
+    pub fn rung(&self) -> Rung {
+        self.cages.as_ref().map_or(Rung::None, |cages| cages.sandbox().rung())
+    }
+
+    /// What the cages let a command change that may change the project; `None` where there are none. Blocks like
+    /// [`Processes::rung`].
+    pub fn mode(&self) -> Option<Mode> {
+        self.cages.as_ref().filter(|_| self.rung() != Rung::None).map(|cages| cages.mode())
+    }
+
+    /// The folders that commands work in: those that [`Effect::Change`](haft_permission::Effect) is to name for a command
+    /// that may change the project. None without cages.
+    pub fn roots(&self) -> &[PathBuf] {
+        self.cages.as_ref().map_or(&[], |cages| cages.roots())
+    }
+
+    /// What looks after what is protected while commands run; `None` without cages. For
+    /// [`Files::tell`](crate::Files::tell).
+    pub fn protection(&self) -> Option<&Protection> {
+        self.cages.as_ref().map(|cages| cages.protection())
+    }
+
+    /// Finds out about the cages on a thread of its own, so that nobody waits for that later.
+    pub fn look_ahead(&self) {
+        let Some(cages) = self.cages.clone() else { return };
+        // If no thread can be had, whoever needs to know waits.
+        let _ = std::thread::Builder::new().name("cages".to_owned()).spawn(move || {
+            cages.sandbox();
+        });
     }
 
     /// Commands run by the shell that [`pick_shell`] finds in this program's environment.
@@ -133,55 +215,122 @@ impl Processes {
     }
 
     /// Starts `command`. What it writes to both outputs comes in one stream, in the order in which it is written.
-    /// Needs a Tokio runtime.
+    /// Needs a Tokio runtime. Where the future is dropped, nothing was started.
     ///
     /// # Errors
     ///
     /// [`ProcessError`].
-    pub fn spawn(&self, grant: &Grant, command: &Command) -> Result<Running, ProcessError> {
-        let Command { text, dir, env, streams } = command;
+    pub async fn spawn(&self, grant: &Grant, command: &Command) -> Result<Running, ProcessError> {
+        let Command { text, dir, streams, .. } = command;
         if !grant.covers_run(text, dir) {
             return Err(ProcessError::NotGranted { dir: dir.clone() });
         }
+        let prepared = self.prepare(grant, command).await?;
         let folder = door::open(dir, door::FOLDER)
             .map_err(|errno| ProcessError::NoFolder { dir: dir.clone(), source: errno.into() })?;
         self.inner.guard.get_or_init(|| Guard::start(&format!("{}.", self.inner.mark)));
         let mark: Arc<str> = format!("{}.{}", self.inner.mark, self.inner.count.fetch_add(1, Ordering::Relaxed)).into();
-        let mut variables = environment(std::env::vars_os(), &self.inner.secrets, env);
-        variables.push((MARK.into(), marks(std::env::var_os(MARK), &mark)));
-        let start = match streams {
-            Streams::Pipe => piped,
-            Streams::Terminal => terminal::start,
+        let start = Start {
+            launch: self.launch(prepared.as_ref(), text, *streams)?,
+            group: match prepared.as_ref().map(|prepared| prepared.sandbox.rung()) {
+                // The launcher leads a session of its own, which who leads a group cannot.
+                Some(Rung::Namespaces | Rung::Landlock) => Group::Own,
+                Some(Rung::Seatbelt | Rung::None) | None => Group::New,
+            },
+            dir: by_handle(&folder, dir),
+            variables: self.variables(prepared.as_ref(), command, &mark),
         };
-        let started = start(&self.inner.shell, text, &by_handle(&folder, dir), variables);
+        let started = match streams {
+            Streams::Pipe => piped(start),
+            Streams::Terminal => terminal::start(start),
+        };
         let (shell, output) =
             started.map_err(|source| ProcessError::Start { shell: self.inner.shell.clone(), source })?;
-        Ok(Running::new(Tree::new(shell.id(), mark), shell, output, self.clone()))
+        let (walls, watch) = prepared
+            .map(|Prepared { sandbox, walls, guarded, .. }| (walls, Watch::new(guarded, sandbox.rung())))
+            .unzip();
+        grant.note(Done::Started {
+            command: text.clone(),
+            dir: dir.clone(),
+            rung: walls.as_ref().map_or(walls::word(Rung::None), Walls::rung).to_owned(),
+            cage: walls.as_ref().map_or_else(|| "none".to_owned(), Walls::words),
+        });
+        let record = Record { pen: grant.pen(), command: text.clone(), exit: None };
+        let running = Running::new(Tree::new(shell.id(), mark), shell, output, self.clone());
+        Ok(running.caged(walls, watch).recorded(record))
+    }
+
+    /// Gets the cage ready, on a thread that may block. `None` without one.
+    async fn prepare(&self, grant: &Grant, command: &Command) -> Result<Option<Prepared>, ProcessError> {
+        let Some(cages) = self.cages.clone() else { return Ok(None) };
+        let (leave, command) = (Leave::of(grant), command.clone());
+        let prepare = move || cages.prepare(&leave, &command);
+        tokio::task::spawn_blocking(prepare).await.map_err(|_| ProcessError::Unprepared)?
+    }
+
+    /// What to start: the shell, or what makes the cage and becomes the shell.
+    fn launch(&self, prepared: Option<&Prepared>, text: &str, streams: Streams) -> Result<Launch, CageError> {
+        let (shell, args) = (&self.inner.shell, ["-c", text].map(OsString::from));
+        let Some(Prepared { sandbox, cage, .. }) = prepared else {
+            return Ok(Launch { program: shell.clone(), args: args.into() });
+        };
+        let session = match streams {
+            Streams::Pipe => Session::New,
+            Streams::Terminal => Session::Kept,
+        };
+        sandbox.launch(cage, session, shell, &args)
+    }
+
+    fn variables(&self, prepared: Option<&Prepared>, command: &Command, mark: &str) -> Vec<(OsString, OsString)> {
+        let mut variables = environment(std::env::vars_os(), &self.inner.secrets, &[]);
+        if let Some(Prepared { env, .. }) = prepared {
+            environment::lead(&mut variables, env);
+        }
+        variables.extend(command.env.iter().map(|(name, value)| (name.into(), value.into())));
+        variables.push((MARK.into(), marks(std::env::var_os(MARK), mark)));
+        variables
     }
 }
 
-/// Starts a shell in a process group of its own, with a pipe for both outputs.
-fn piped(
-    shell: &Path,
-    text: &str,
-    dir: &Path,
+/// What is started, and how.
+struct Start {
+    launch: Launch,
+    group: Group,
+    dir: PathBuf,
     variables: Vec<(OsString, OsString)>,
-) -> io::Result<(Shell, pipe::Receiver)> {
+}
+
+/// Who makes the process group of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// We do.
+    New,
+    /// The command itself does, with its session.
+    Own,
+}
+
+/// Starts it with a pipe for both outputs.
+fn piped(start: Start) -> io::Result<(Shell, pipe::Receiver)> {
+    let Start { launch, group, dir, variables } = start;
     let (reader, writer) = io::pipe()?;
     // Less than it could be is no harm.
     let _ = rustix::pipe::fcntl_setpipe_size(&reader, PIPE);
-    let mut command = tokio::process::Command::new(shell);
+    let mut command = tokio::process::Command::new(launch.program);
     command
-        .arg("-c")
-        .arg(text)
+        .args(launch.args)
         .current_dir(dir)
         .env_clear()
         .envs(variables)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
-        .process_group(0)
         .kill_on_drop(true);
+    match group {
+        Group::New => {
+            command.process_group(0);
+        }
+        Group::Own => {}
+    }
     let child = command.spawn()?;
     // Both our ends for writing go with it, or the stream would never end.
     drop(command);

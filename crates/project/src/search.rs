@@ -4,6 +4,7 @@
 //! bounded in what it looks at and holds. Dropping its future ends it: before the next file, and within a file before
 //! the next piece of it.
 
+mod asked;
 mod bad;
 mod best;
 mod counted;
@@ -26,6 +27,7 @@ use rustix::fs::{AtFlags, FileType, fstat, statat};
 
 pub use self::bad::BadPattern;
 pub use self::counted::SomeFiles;
+pub(crate) use self::entries::Entries;
 use self::find::Finding;
 use self::grep::Grepping;
 use self::ignored::{Has, Ignored};
@@ -134,7 +136,7 @@ impl Files {
         let files = self.clone();
         stoppable(move |stop| {
             must_be_folder(&path)?;
-            let left_out = names::left_out(&path, &find.left_out)?;
+            let left_out = left_out(&path, &find.left_out)?;
             let visit = Finding::new(&path, &find);
             let walked = files.walk(&path, &left_out, stop, &visit);
             Ok(visit.found(walked))
@@ -155,9 +157,10 @@ impl Files {
             let fd = door::open(&path, READ).map_err(|errno| FilesError::at(&path, "read", errno))?;
             let stat = fstat(&fd).map_err(|errno| FilesError::at(&path, "read", errno))?;
             let walked = match kind(&stat) {
+                _ if door::is_of_a_process(&fd, &path) => return Err(FilesError::Special { path }),
                 FileType::Directory => {
                     drop(fd);
-                    files.walk(&path, &Gitignore::empty(), stop, &visit)
+                    files.walk(&path, &left_out(&path, &[])?, stop, &visit)
                 }
                 FileType::RegularFile => {
                     visit.one(fd, &stat, &path);
@@ -192,6 +195,14 @@ impl Files {
             ignored.below(folder, &dir, has)
         })
     }
+}
+
+/// What a search of `root` leaves out: `patterns`, and what the system would ask its user about.
+fn left_out(root: &Path, patterns: &[String]) -> Result<Gitignore, FilesError> {
+    let home = std::env::home_dir();
+    let asked = asked::about(root, home.as_deref(), cfg!(target_os = "macos"));
+    let patterns: Vec<String> = asked.iter().map(|&name| name.to_owned()).chain(patterns.iter().cloned()).collect();
+    Ok(names::left_out(root, &patterns)?)
 }
 
 /// Makes sure that there is a folder at `path`.

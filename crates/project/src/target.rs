@@ -1,14 +1,15 @@
 //! Where a name leads: the true path behind it, and whether that is inside the project.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use haft_permission::Grant;
 
-use crate::FilesError;
+use crate::{FilesError, MAX_ENTRIES};
 
 /// Most links that one name may lead through, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
@@ -195,7 +196,12 @@ fn follow(path: &Path) -> Result<PathBuf, FilesError> {
         done.push(&name);
         let link = match fs::symlink_metadata(&done) {
             Ok(meta) if meta.is_symlink() => fs::read_link(&done),
-            Ok(_) => continue,
+            Ok(meta) => {
+                if let Some(name) = spelled(&done, &meta) {
+                    done.set_file_name(name);
+                }
+                continue;
+            }
             // What is not there has no links in it either.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
             Err(error) => Err(error),
@@ -214,6 +220,32 @@ fn follow(path: &Path) -> Result<PathBuf, FilesError> {
         rest.append(&mut names(&link));
     }
     Ok(done)
+}
+
+/// How the last name of `path` is written on a disk that knows no capitals, where that differs: rules go by the name, and
+/// `.ENV` must not be another file than `.env`. `None` on all other disks.
+fn spelled(path: &Path, meta: &fs::Metadata) -> Option<OsString> {
+    let name = path.file_name()?.as_bytes();
+    let other: Vec<u8> = name
+        .iter()
+        .map(|byte| if byte.is_ascii_lowercase() { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() })
+        .collect();
+    let is_same = |other: &fs::Metadata| (other.dev(), other.ino()) == (meta.dev(), meta.ino());
+    if other == name
+        || !fs::symlink_metadata(path.with_file_name(OsStr::from_bytes(&other))).is_ok_and(|meta| is_same(&meta))
+    {
+        return None;
+    }
+    let entries = fs::read_dir(path.parent()?).ok()?.take(MAX_ENTRIES).flatten();
+    listed_as(name, entries.map(|entry| entry.file_name()))
+}
+
+/// Which of the names in a folder `name` is, where it is none of them exactly.
+fn listed_as(name: &[u8], names: impl Iterator<Item = OsString>) -> Option<OsString> {
+    let alike: Vec<OsString> = names.filter(|entry| entry.as_bytes().eq_ignore_ascii_case(name)).collect();
+    // Two names of one file, on a disk that tells them apart.
+    let exact = alike.iter().any(|entry| entry.as_bytes() == name);
+    alike.into_iter().next().filter(|_| !exact)
 }
 
 /// The names in `path`, last one first, `..` among them.
@@ -360,6 +392,18 @@ mod tests {
         assert_eq!(locate(&bounds, &format!("l{MAX_LINKS}")).0.title(), "src/a.rs");
         let error = bounds.locate(&format!("l{}", MAX_LINKS + 1)).unwrap_err();
         assert!(error.to_string().contains("too many links"), "{error}");
+    }
+
+    #[test]
+    fn a_name_is_as_the_folder_lists_it() {
+        let row = |name: &str, listed: &[&str], want: Option<&str>| {
+            let got = listed_as(name.as_bytes(), listed.iter().map(|name| OsString::from(*name)));
+            assert_eq!(got, want.map(OsString::from), "{name} in {listed:?}");
+        };
+        row(".ENV", &["a", ".env", "b"], Some(".env"));
+        row(".ENV", &[".env", ".ENV"], None);
+        row(".env", &["a", ".env"], None);
+        row("x", &[], None);
     }
 
     #[test]

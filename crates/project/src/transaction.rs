@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use haft_permission::Grant;
+use haft_permission::{Done, Grant};
 use rustix::fs::{AtFlags, Stat, linkat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
@@ -73,7 +73,15 @@ impl Files {
                 for_writing(grant, like.path())?;
             }
         }
-        blocking(move || apply(&changes)).await
+        let (pen, files) = (grant.pen(), self.clone());
+        blocking(move || {
+            let done = apply(&changes);
+            files.wrote(done.iter().flat_map(|_| &changes).map(|change| change.target.path()));
+            let stamps = done?;
+            changes.into_iter().for_each(|change| pen.note(change.done()));
+            Ok(stamps)
+        })
+        .await
     }
 
     /// Waits for its turn to edit all of these files. Whoever takes several takes them in the same order, so no two
@@ -87,6 +95,17 @@ impl Files {
             locks.push(self.lock(target).await);
         }
         locks
+    }
+}
+
+impl Change {
+    /// What it comes to, for who audits.
+    fn done(self) -> Done {
+        let path = self.target.path().to_owned();
+        match self.what {
+            Becomes::Written { .. } => Done::Wrote(path),
+            Becomes::Removed { .. } => Done::Removed(path),
+        }
     }
 }
 

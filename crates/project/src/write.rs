@@ -1,10 +1,10 @@
 //! Writing a file whole or not at all, and removing one.
 
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{
     Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, mkdirat, openat, renameat,
@@ -159,19 +159,18 @@ fn holds(dir: &OwnedFd, path: &Path, name: &Path, old: &Stat, want: &[u8]) -> Re
 }
 
 pub(crate) fn keep_owner_and_mode(file: impl AsFd, old: &Stat) -> Result<(), Errno> {
-    let mut mode = old.st_mode & 0o7777;
     let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
-    // Who may not give a file away keeps it, but then a program must not get the rights of its new owner.
-    if fchown(&file, Some(owner), Some(group)).is_err() {
-        mode &= 0o777;
-    }
-    fchmod(&file, Mode::from_raw_mode(mode))
+    // Who may not give a file away keeps it.
+    let _ = fchown(&file, Some(owner), Some(group));
+    // The right to run as somebody else was given to another content. The system takes it away too when an ordinary user
+    // writes to such a file.
+    fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o1777))
 }
 
-/// Names that no other write of this process uses.
+/// Names that nobody can guess: who could, might be there first.
 pub(crate) fn passing_names() -> impl Iterator<Item = PathBuf> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = || format!(".haft-{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)).into();
+    // The keys of a hasher are random.
+    let name = || format!(".haft-{:016x}.tmp", RandomState::new().build_hasher().finish()).into();
     std::iter::repeat_with(name).take(MAX_TEMP_NAMES)
 }
 

@@ -22,7 +22,7 @@ pub use clock::Clock;
 pub use event::{Event, Status};
 pub use history::{History, Turned};
 pub use id::{AskId, BadId, EventId, Id, MessageId, OutputId, PartId, QuestionId, SessionId};
-pub use message::{Assistant, CacheTokens, Failure, Message, MessageTime, ModelRef, Paths, Tokens, User};
+pub use message::{Assistant, CacheTokens, Failure, Message, MessageTime, ModelRef, OutputFormat, Paths, Tokens, User};
 pub use part::{Part, PartKind, RetryTime, Span, ToolSpan, ToolState};
 pub use question::{Answers, Choice, Inquiry, Question};
 pub use session::{RuleAction, Session, SessionModel, SessionRule, SessionTime};

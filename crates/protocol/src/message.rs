@@ -1,6 +1,7 @@
 //! Messages: what a person asked, and one answer of a model for each step.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{MessageId, Object, SessionId};
 
@@ -55,6 +56,25 @@ pub struct User {
     pub agent: String,
     /// The model that is asked.
     pub model: ModelRef,
+    /// The form that the answer is to have; words where left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<OutputFormat>,
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum OutputFormat {
+    /// Words.
+    Text,
+    /// One JSON value.
+    JsonSchema {
+        /// A JSON Schema of it.
+        schema: Value,
+        /// How often a model that gives something else is told so and asked again; 2 where left out.
+        #[serde(rename = "retryCount", default, skip_serializing_if = "Option::is_none")]
+        retry_count: Option<u32>,
+    },
 }
 
 /// One answer of a model. A turn with one round of tool calls makes two of them.
@@ -92,6 +112,9 @@ pub struct Assistant {
     /// What went wrong, if anything did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+    /// The answer in the form that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
 }
 
 /// A vendor and a model of theirs.

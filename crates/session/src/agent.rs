@@ -3,6 +3,8 @@
 use haft_permission::{Rule, Rules};
 use haft_protocol::Object;
 
+use crate::{Toolset, family};
+
 /// The texts of the built-in agents by name: front matter, then the prompt. Whoever reads front matter makes
 /// [`Draft`]s of them.
 pub const BUILTIN_AGENTS: &[(&str, &str)] = &[
@@ -79,6 +81,14 @@ impl Agent {
     /// What it is told first: its own prompt, or the one of `build` where it has none.
     pub fn voice(&self) -> &str {
         self.prompt.as_deref().unwrap_or_else(|| below_front_matter(BUILD))
+    }
+
+    /// The same on the model that its vendor calls `id` and that is offered `toolset`: who has the usual words is told
+    /// what such models get wrong. Words of one's own are left as they are.
+    pub fn voice_on(&self, id: &str, toolset: Toolset) -> String {
+        let voice = self.voice();
+        let more = if voice.trim() == below_front_matter(BUILD) { family::words(id, toolset) } else { "" };
+        if more.is_empty() { voice.to_owned() } else { format!("{}\n\n{more}", voice.trim_end()) }
     }
 }
 
@@ -166,8 +176,12 @@ mod tests {
     fn an_agent_without_words_of_its_own_has_those_of_build() {
         let mut agent = Agent::new("x", Rules::default());
         assert!(agent.voice().starts_with("You are haft") && !agent.voice().contains("---"));
+        let on = agent.voice_on("gpt-5", Toolset::Full);
+        assert!(on.starts_with(agent.voice()) && on.contains("Your way\n- Go on until"), "{on}");
+        assert_eq!(agent.voice_on("m1", Toolset::Full), agent.voice());
         agent.prompt = Some("You are x.".to_owned());
         assert_eq!(agent.voice(), "You are x.");
+        assert_eq!(agent.voice_on("gpt-5", Toolset::Small), "You are x.");
     }
 
     #[test]

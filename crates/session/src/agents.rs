@@ -8,7 +8,7 @@ use haft_protocol::Object;
 use serde_json::Value;
 
 use crate::agent::{Agent, Draft, FIRST, Mode};
-use crate::policy::{self, Folders};
+use crate::policy::{self, Commands, Folders};
 
 /// The agents there are: the one that answers unless another is chosen first, the others by name. Never empty. Cheap
 /// to clone.
@@ -28,7 +28,7 @@ pub struct Choice<'a> {
 
 impl Agents {
     /// Puts the agents together: `builtin`, changed and added to by `user`'s, under the rules `rules` of the user's
-    /// for everybody. `default` names the one that answers unless another is chosen. Where the same name comes twice
+    /// for everybody, with commands that run like `commands`. `default` names the one that answers unless another is chosen. Where the same name comes twice
     /// in a list the later one is laid over the earlier.
     ///
     /// The texts tell what could not be done as it was asked for.
@@ -38,6 +38,7 @@ impl Agents {
         user: &[Draft],
         rules: &[Rule],
         default: Option<&str>,
+        commands: Commands,
     ) -> (Self, Vec<String>) {
         let mut warnings = Vec::new();
         let mut all: BTreeMap<&str, [Draft; 2]> = BTreeMap::new();
@@ -56,7 +57,7 @@ impl Agents {
             if user.disable {
                 warnings.push(format!("the agent {FIRST} cannot be disabled: it stands in for all others"));
             }
-            let all_rules = policy::compose(folders, &builtin.rules, rules, &user.rules);
+            let all_rules = policy::compose(folders, &builtin.rules, rules, &user.rules, commands);
             let draft = lay(builtin, user);
             list.push(Agent {
                 name: draft.name,
@@ -76,7 +77,7 @@ impl Agents {
             });
         }
         if !list.iter().any(|agent| agent.name == FIRST) {
-            list.push(Agent::new(FIRST, policy::compose(folders, &[], rules, &[])));
+            list.push(Agent::new(FIRST, policy::compose(folders, &[], rules, &[], commands)));
         }
         let first = match default.map(|name| (name, why_not(list.iter().find(|agent| agent.name == name)))) {
             None => FIRST,
@@ -88,6 +89,13 @@ impl Agents {
         };
         list.sort_by(|one, other| (one.name != first, &one.name).cmp(&(other.name != first, &other.name)));
         (Self { list: list.into() }, warnings)
+    }
+
+    /// The same, each within the rules that `bounds` gives for its name. See [`Rules::bounded`](haft_permission::Rules::bounded).
+    #[must_use]
+    pub fn bounded(self, bounds: impl Fn(&str) -> Vec<Rule>) -> Self {
+        let held = |agent: &Agent| Agent { rules: agent.rules.clone().bounded(bounds(&agent.name)), ..agent.clone() };
+        Self { list: self.list.iter().map(held).collect::<Vec<_>>().into() }
     }
 
     /// All of them, in their order.
@@ -188,7 +196,7 @@ mod tests {
     }
 
     fn compose(user: &[Draft], rules: &[Rule], default: Option<&str>) -> (Agents, Vec<String>) {
-        Agents::compose(&Folders::default(), &builtin(), user, rules, default)
+        Agents::compose(&Folders::default(), &builtin(), user, rules, default, Commands::Free)
     }
 
     fn names(agents: &Agents) -> Vec<&str> {
@@ -210,7 +218,10 @@ mod tests {
         }
         let (agents, warnings) = compose(&[Draft { disable: true, ..draft("build", None) }], &[], None);
         assert_eq!((agents.default_agent().name.as_str(), warnings.len()), ("build", 1));
-        assert_eq!(Agents::compose(&Folders::default(), &[], &[], &[], None).0.default_agent().name, "build");
+        assert_eq!(
+            Agents::compose(&Folders::default(), &[], &[], &[], None, Commands::Free).0.default_agent().name,
+            "build"
+        );
     }
 
     #[test]
@@ -250,6 +261,18 @@ mod tests {
         assert_eq!((plan.model.as_deref(), plan.temperature, plan.mode), (Some("a/two"), Some(0.1), Mode::Primary));
         assert_eq!(Value::from(plan.options.clone()), json!({"deep": {"x": 1, "y": 2}, "z": {"w": 2}}));
         assert!(plan.native && plan.prompt.is_none() && agents.get("general").is_none());
+    }
+
+    #[test]
+    fn agents_are_held_within_bounds_by_name() {
+        let (agents, _) = compose(&[], &[Rule::new("bash", "*", Allow)], Some("plan"));
+        let bounded = agents.bounded(|name| match name {
+            "build" => vec![Rule::new("bash", "*", Deny)],
+            _ => vec![Rule::new("read", "*", Allow)],
+        });
+        let action = |name: &str| bounded.get(name).unwrap().rules.decide("bash", "ls", false).0;
+        assert_eq!((action("build"), action("general")), (Deny, Allow));
+        assert_eq!(bounded.default_agent().name, "plan", "their order stays");
     }
 
     #[test]

@@ -12,12 +12,14 @@ use haft_tool::Spec;
 use serde_json::Value;
 
 use crate::Model;
+use crate::call_ids::Ids;
+use crate::estimate::{self, Estimate};
 use crate::fold;
 use crate::recover::cut_off;
 
 /// The request for the next step of `history`.
 pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
-    Projection::default().request(system, history, tools, model, &|_, _| None)
+    Projection::default().request(system, history, tools, model, &|_, _| None).request
 }
 
 /// The same for the last step that a turn may take: no tool may be called, and the order is to sum up.
@@ -39,8 +41,33 @@ pub(crate) struct Projection {
     /// How many messages of the history are in `made`. They are settled: nothing about them changes any more.
     settled: usize,
     made: Vec<Arc<Turn>>,
+    /// About how many tokens they take.
+    size: u64,
     /// The last answer among them.
     before: Option<Before>,
+    ids: Ids,
+}
+
+/// A request, and about how much it is.
+pub(crate) struct Assembled {
+    pub request: Request,
+    pub estimate: Estimate,
+}
+
+/// Begins a conversation of which only the model's words are left: vendors want the user first.
+const OPENING: &str = "(The beginning of this conversation is not shown.)";
+
+/// What stands for an output that was dropped from what the model is sent.
+const DROPPED: &str = "[Old tool result content cleared]";
+
+/// Most characters of a tool's name that vendors take, and those they take it from.
+const MAX_NAME: usize = 64;
+
+/// A tool's name as vendors take it. Models make names up, and a call that was cut off keeps what they wrote.
+fn callable(name: &str) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let name: String = name.chars().map(|letter| if fits(letter) { letter } else { '_' }).take(MAX_NAME).collect();
+    if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
 /// What a prompt's place in a request depends on: the answer before it.
@@ -63,29 +90,44 @@ impl Projection {
         tools: &[Spec],
         model: &Model,
         remind: &Remind<'_>,
-    ) -> Request {
+    ) -> Assembled {
         let messages = history.messages();
         let session = messages.first().map(|turned| turned.info.session_id().to_string());
-        let made = |turned: &Turned, before: &mut Option<Before>| {
-            turns(turned, &model.reference, before, remind).into_iter().map(Arc::new).collect::<Vec<_>>()
+        let made = |turned: &Turned, before: &mut Option<Before>, ids: &mut Ids, is_first: bool| {
+            let turns = turns(turned, &model.reference, before, ids, remind);
+            let headless = is_first && matches!(turns.first(), Some(Turn::Assistant { .. }));
+            let opening = headless.then(|| Turn::User { content: vec![Content::text(OPENING)] });
+            opening.into_iter().chain(turns).map(Arc::new).collect::<Vec<_>>()
         };
         let settled = messages[self.settled..].iter().take_while(|turned| is_settled(turned)).count();
         for turned in &messages[self.settled..][..settled] {
-            self.made.extend(made(turned, &mut self.before));
+            let made = made(turned, &mut self.before, &mut self.ids, self.made.is_empty());
+            self.size += made.iter().map(|turn| estimate::message(turn)).sum::<u64>();
+            self.made.extend(made);
         }
+        self.ids.settle();
         self.settled += settled;
         let mut before = self.before.clone();
-        let open: Vec<_> = messages[self.settled..].iter().flat_map(|turned| made(turned, &mut before)).collect();
-        Request {
+        let mut open = Vec::new();
+        for turned in &messages[self.settled..] {
+            let is_first = self.made.is_empty() && open.is_empty();
+            open.extend(made(turned, &mut before, &mut self.ids, is_first));
+        }
+        self.ids.forget();
+        let tools: Vec<ToolSpec> = tools.iter().map(definition).collect();
+        let size = self.size + open.iter().map(|turn| estimate::message(turn)).sum::<u64>();
+        let estimate = Estimate { messages: size, ..Estimate::around(system, &tools) };
+        let request = Request {
             model: model.api_id.clone(),
             system: system.to_owned(),
             messages: self.made.iter().cloned().chain(open).collect(),
-            tools: tools.iter().map(definition).collect(),
-            max_output: model.limits.ask_for(),
+            tools,
+            max_output: model.limits.ask_behind(estimate.total()),
             session,
             extra: model.extra.clone(),
             ..Request::default()
-        }
+        };
+        Assembled { request, estimate }
     }
 }
 
@@ -102,7 +144,13 @@ pub fn definition(spec: &Spec) -> ToolSpec {
     ToolSpec { name: spec.name.clone(), description: spec.description.clone(), parameters: spec.parameters.clone() }
 }
 
-fn turns(turned: &Turned, model: &ModelRef, before: &mut Option<Before>, remind: &Remind<'_>) -> Vec<Turn> {
+fn turns(
+    turned: &Turned,
+    model: &ModelRef,
+    before: &mut Option<Before>,
+    ids: &mut Ids,
+    remind: &Remind<'_>,
+) -> Vec<Turn> {
     match &turned.info {
         Message::User(user) => prompt(user, &turned.parts, before.as_ref(), remind).into_iter().collect(),
         Message::Assistant(assistant) => {
@@ -111,7 +159,7 @@ fn turns(turned: &Turned, model: &ModelRef, before: &mut Option<Before>, remind:
                 went_on: assistant.error.is_none() && assistant.finish.as_deref() == Some("tool-calls"),
                 until: assistant.time.completed.unwrap_or(0),
             });
-            answer(assistant, &turned.parts, model)
+            answer(assistant, &turned.parts, model, ids)
         }
     }
 }
@@ -134,7 +182,7 @@ fn prompt(user: &User, parts: &[Part], before: Option<&Before>, remind: &Remind<
 fn steering(part: &Part) -> Option<Content> {
     let PartKind::Text { text, synthetic: false, ignored: false, .. } = &part.kind else { return None };
     let words = format!("{}\n\n{text}", include_str!("reminders/steer.md").trim());
-    (!text.is_empty()).then(|| Content::Text { text: reminder(&words) })
+    (!text.trim().is_empty()).then(|| Content::Text { text: reminder(&words) })
 }
 
 /// Words of the program's own, so marked that a model does not take them for the user's.
@@ -144,7 +192,8 @@ fn reminder(text: &str) -> String {
 
 fn shown(part: &Part) -> Option<Content> {
     match &part.kind {
-        PartKind::Text { text, ignored: false, .. } if !text.is_empty() => Some(Content::text(text)),
+        // Blank words are refused by some vendors, and say nothing to any.
+        PartKind::Text { text, ignored: false, .. } if !text.trim().is_empty() => Some(Content::text(text)),
         PartKind::File { mime, filename, url } => media(mime, filename.as_deref(), url),
         PartKind::Subtask { description, agent, .. } => {
             Some(Content::text(format!("The user gave a task to the agent {agent}: {description}")))
@@ -166,7 +215,7 @@ fn media(mime: &str, name: Option<&str>, url: &str) -> Option<Content> {
     Some(Content::Media { mime: mime.to_owned(), data: data.to_owned(), name: name.map(str::to_owned) })
 }
 
-fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef) -> Vec<Turn> {
+fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef, ids: &mut Ids) -> Vec<Turn> {
     if !counts(assistant, parts) {
         return Vec::new();
     }
@@ -177,7 +226,7 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef) -> Vec<Turn> 
     for part in parts {
         match &part.kind {
             PartKind::Text { text, metadata, .. } => {
-                if !text.is_empty() {
+                if !text.trim().is_empty() {
                     said.push(AssistantPart::Text { text: text.clone(), item: item(metadata.as_ref()) });
                 }
             }
@@ -189,14 +238,15 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef) -> Vec<Turn> 
                 }
             }
             PartKind::Tool { call_id, tool, state, metadata } => {
+                let id = ids.take(call_id);
                 said.push(AssistantPart::ToolCall {
-                    id: call_id.clone(),
-                    name: tool.clone(),
+                    id: id.clone(),
+                    name: callable(tool),
                     arguments: arguments(state),
                     item: item(metadata.as_ref()),
                 });
                 let (content, is_error) = result(state);
-                results.push(ToolResult { id: call_id.clone(), name: tool.clone(), content, is_error });
+                results.push(ToolResult { id, name: callable(tool), content, is_error });
             }
             PartKind::Vendor { metadata } => {
                 said.extend(item(Some(metadata)).map(|item| AssistantPart::Vendor { item }));
@@ -209,8 +259,10 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef) -> Vec<Turn> 
             | PartKind::StepFinish { .. } => {}
         }
     }
+    // Thoughts that came without the vendor's own form of them cannot be given back, and are no answer by themselves.
+    let thinks_aloud = |part: &AssistantPart| matches!(part, AssistantPart::Reasoning { item: None, .. });
     let mut turns = Vec::new();
-    if !said.is_empty() {
+    if !said.iter().all(thinks_aloud) {
         turns.push(Turn::Assistant { parts: said });
     }
     if !results.is_empty() {
@@ -225,7 +277,7 @@ fn counts(assistant: &Assistant, parts: &[Part]) -> bool {
     match &assistant.error {
         None => true,
         Some(failure) if failure.name == Failure::ABORTED => parts.iter().any(|part| match &part.kind {
-            PartKind::Text { text, .. } => !text.is_empty(),
+            PartKind::Text { text, .. } => !text.trim().is_empty(),
             PartKind::Tool { .. } => true,
             PartKind::Reasoning { .. }
             | PartKind::File { .. }
@@ -253,10 +305,12 @@ fn arguments(state: &ToolState) -> String {
 
 fn result(state: &ToolState) -> (Vec<Content>, bool) {
     match state {
+        ToolState::Completed { time, .. } if time.compacted.is_some() => (vec![Content::text(DROPPED)], false),
         ToolState::Completed { output, attachments, .. } => {
-            let mut content = vec![Content::text(output)];
-            content.extend(attachments.iter().filter_map(shown));
-            (content, false)
+            let files: Vec<Content> = attachments.iter().filter_map(shown).collect();
+            // Not every vendor takes words that say nothing beside a file.
+            let words = (!output.is_empty() || files.is_empty()).then(|| Content::text(output));
+            (words.into_iter().chain(files).collect(), false)
         }
         ToolState::Error { error, metadata, .. } => {
             let text = match metadata.as_ref().and_then(so_far) {

@@ -90,7 +90,7 @@ impl Calls {
     /// The same, with a text that says what is wrong instead of the `invalid` tool.
     pub(crate) fn parse(&self, name: &str, arguments: &str) -> Result<Prepared, String> {
         let name = self.registry.find(name)?.to_owned();
-        let input = parse_arguments(&name, arguments)?;
+        let input = parse_arguments(&name, &haft_llm::repair::readable(arguments))?;
         Ok(Prepared { name, input })
     }
 
@@ -226,6 +226,14 @@ impl Host for CallHost {
     fn allowing(&self, permission: &str) -> Allowing {
         let (rules, permission) = (self.calls.rules.clone(), permission.to_owned());
         Arc::new(move |pattern| rules.decide(&permission, pattern, false).0 == Action::Allow)
+    }
+
+    fn general(&self, permission: &str) -> Action {
+        self.calls.rules.in_general(permission)
+    }
+
+    fn rules_id(&self) -> u64 {
+        self.calls.rules.id()
     }
 
     fn progress(&self, title: &str, metadata: Object) {

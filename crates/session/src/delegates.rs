@@ -57,7 +57,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Draft, Folders};
+    use crate::{Commands, Draft, Folders};
 
     fn agents(drafts: &[(&str, Mode, Option<&str>)]) -> Agents {
         let draft = |&(name, mode, about): &(&str, Mode, Option<&str>)| Draft {
@@ -68,7 +68,7 @@ mod tests {
         };
         let build = Draft { name: "build".to_owned(), mode: Some(Mode::Primary), ..Draft::default() };
         let drafts: Vec<Draft> = drafts.iter().map(draft).chain([build]).collect();
-        Agents::compose(&Folders::default(), &[], &drafts, &[], None).0
+        Agents::compose(&Folders::default(), &[], &drafts, &[], None, Commands::Free).0
     }
 
     #[track_caller]

@@ -24,7 +24,7 @@ pub(crate) type Answer = oneshot::Sender<Result<TurnEnd, SessionError>>;
 
 /// Everything that can wake a session. There is nothing else.
 pub(crate) enum Inbox {
-    Prompt(Prompt, Answer),
+    Prompt(Box<Prompt>, Answer),
     Shell(String, Answer),
     Abort,
 }
@@ -72,7 +72,7 @@ impl Desk {
     /// Serves the inbox while something runs. Returns whether anybody can still be heard.
     pub(crate) fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
         match wake {
-            Some(Inbox::Prompt(prompt, done)) => self.take(prompt, done),
+            Some(Inbox::Prompt(prompt, done)) => self.take(*prompt, done),
             Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             Some(Inbox::Abort) => {
                 self.drop_intake();

@@ -72,7 +72,7 @@ impl Driver {
         loop {
             tokio::select! {
                 wake = inbox.recv() => match wake {
-                    Some(Inbox::Prompt(prompt, done)) => desk.take(prompt, done),
+                    Some(Inbox::Prompt(prompt, done)) => desk.take(*prompt, done),
                     Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Abort) => desk.drop_intake(),
                     None => return,
@@ -230,6 +230,7 @@ impl Driver {
             cast: Arc::clone(&self.role.cast),
             title: title(&command),
             parts: vec![words],
+            format: None,
         };
         let prompt = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await?;
         let by_hand = self.role.calls.by_hand(&self.setup.registry);

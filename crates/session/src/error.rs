@@ -7,6 +7,8 @@ use haft_protocol::{Failure, MessageId, SessionId};
 use haft_store::StoreError;
 use haft_tool::with_causes;
 
+use crate::Estimate;
+
 /// Why a session cannot be made, opened or asked.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -98,13 +100,36 @@ pub enum TurnError {
     Store(#[from] StoreError),
     /// The session has cost as much as it may.
     #[error(
-        "this session has cost ${spent:.4}, and `limits.cost` lets it cost ${limit}; raise the limit, or start a new session"
+        "this session and its tasks have cost ${spent:.4}, and may cost ${limit} (--max-cost, or `limits.cost` in the \
+         settings); what is done is kept. Raise the limit to go on, or start a new session"
     )]
     Cost {
         /// What it has cost, in dollars.
         spent: f64,
         /// What it may cost.
         limit: f64,
+    },
+    /// The request is surely more than the model can read. It was not sent.
+    #[error(
+        "this request takes about {} tokens (prompt {}, tools {}, conversation {}), and {model} reads at most {limit}; \
+         start a new session, show less at once, or name a model that reads more",
+        estimate.total(), estimate.system, estimate.tools, estimate.messages
+    )]
+    TooLarge {
+        /// `vendor/model`.
+        model: String,
+        /// What it takes.
+        estimate: Estimate,
+        /// What the model reads, in tokens.
+        limit: u64,
+    },
+    /// The model did not give the form that was asked for, however often it was told.
+    #[error("the model gave no answer of the form that was asked for: {why}")]
+    Form {
+        /// What was wrong with its last try.
+        why: String,
+        /// How often it was asked again.
+        retries: u32,
     },
 }
 
@@ -115,6 +140,12 @@ impl TurnError {
             TurnError::Model(error) => of_model(error),
             TurnError::Store(error) => Failure::new("UnknownError", with_causes(error)),
             TurnError::Cost { .. } => Failure::new("UnknownError", self.to_string()),
+            TurnError::TooLarge { .. } => Failure::new("ContextOverflowError", self.to_string()),
+            TurnError::Form { retries, .. } => {
+                let mut failure = Failure::new("StructuredOutputError", self.to_string());
+                failure.data.insert("retries".to_owned(), (*retries).into());
+                failure
+            }
         }
     }
 }
@@ -138,9 +169,9 @@ pub(crate) fn of_model(error: &LlmError) -> Failure {
         LlmError::TooLong { .. } => with("ContextOverflowError", &[]),
         LlmError::RateLimited { .. } => api(Some(429), true),
         LlmError::Server { status, .. } => api(*status, true),
-        LlmError::Transport { .. } | LlmError::CutOff { .. } => api(None, true),
+        LlmError::Transport { .. } | LlmError::TimedOut { .. } | LlmError::CutOff { .. } => api(None, true),
         LlmError::Rejected { status, .. } => api(*status, false),
-        LlmError::Quota { .. } | LlmError::Malformed { .. } => api(None, false),
+        LlmError::Unreachable { .. } | LlmError::Quota { .. } | LlmError::Malformed { .. } => api(None, false),
         LlmError::Script(_) => with("UnknownError", &[]),
     }
 }

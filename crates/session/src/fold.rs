@@ -16,6 +16,7 @@ pub(crate) struct Fold {
     calls: Vec<Planned>,
     usage: Usage,
     finish: Option<Finish>,
+    worked: bool,
 }
 
 /// A call that the model asks for.
@@ -41,6 +42,8 @@ pub(crate) struct Folded {
     pub calls: Vec<Planned>,
     pub usage: Usage,
     pub finish: Option<Finish>,
+    /// Whether the vendor's own tools ran.
+    pub worked: bool,
 }
 
 impl Fold {
@@ -54,6 +57,7 @@ impl Fold {
             calls: Vec::new(),
             usage: Usage::default(),
             finish: None,
+            worked: false,
         }
     }
 
@@ -81,6 +85,7 @@ impl Fold {
                 self.calls.push(Planned { part, call: id, name, arguments, metadata });
             }
             Chunk::Vendor(item) => {
+                self.worked |= item.is_work();
                 self.close_open(None, &mut events);
                 let kind = PartKind::Vendor { metadata: kept(item) };
                 events.push(self.part_event(self.clock.mint(), kind));
@@ -98,7 +103,7 @@ impl Fold {
     pub(crate) fn close(mut self) -> (Vec<Event>, Folded) {
         let mut events = Vec::new();
         self.close_open(None, &mut events);
-        (events, Folded { calls: self.calls, usage: self.usage, finish: self.finish })
+        (events, Folded { calls: self.calls, usage: self.usage, finish: self.finish, worked: self.worked })
     }
 
     fn grow(&mut self, thinking: bool, delta: String, events: &mut Vec<Event>) {
@@ -219,6 +224,7 @@ mod tests {
                 time: MessageTime::default(),
                 agent: String::new(),
                 model: ModelRef { provider_id: String::new(), model_id: String::new() },
+                format: None,
             })),
         });
         let mut fold = Fold::new(clock, session, message.clone());

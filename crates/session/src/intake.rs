@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::join_all;
-use haft_protocol::{MessageId, ModelRef, PartKind};
+use haft_protocol::{MessageId, ModelRef, OutputFormat, PartKind};
 use haft_tool::{Output, ToolError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ use crate::calls::{Calls, Prepared};
 use crate::cast::{Cast, Casting, find_subagent};
 use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, expand};
 use crate::error::SessionError;
+use crate::form::Form;
 use crate::hands::{READ, SHELL, TASK};
 use crate::mention::{Lines, Mention, lines, mentions};
 use crate::prompt::{Author, bad, title};
@@ -32,6 +33,8 @@ pub(crate) struct Taken {
     /// A title for a session that begins with it.
     pub title: String,
     pub parts: Vec<PartKind>,
+    /// The form that the answer is to have.
+    pub format: Option<OutputFormat>,
 }
 
 /// What prompts are taken in with.
@@ -63,6 +66,9 @@ impl Intake {
         cast: Arc<Cast>,
         command: Option<Command>,
     ) -> Result<Taken, SessionError> {
+        if let Some(format) = &prompt.format {
+            Form::of(format).map_err(|why| SessionError::Refused(format!("the form of the answer: {why}")))?;
+        }
         let id: MessageId = self.setup.clock.mint();
         let title = match &prompt.command {
             Some(name) => title(format!("/{name} {}", prompt.text).trim()),
@@ -83,7 +89,7 @@ impl Intake {
         };
         if let Some(command) = command.as_ref().filter(|command| self.is_task(command, &prompt)) {
             let parts = vec![subtask(command, &cast, text)];
-            return Ok(Taken { id, cast, title, parts });
+            return Ok(Taken { id, cast, title, parts, format: prompt.format });
         }
         let mut shown = Shown::default();
         for path in &prompt.files {
@@ -97,7 +103,7 @@ impl Intake {
         }
         let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
         let parts = std::iter::once(words).chain(shown.parts).collect();
-        Ok(Taken { id, cast, title, parts })
+        Ok(Taken { id, cast, title, parts, format: prompt.format })
     }
 
     fn is_task(&self, command: &Command, prompt: &Prompt) -> bool {

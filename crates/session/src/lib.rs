@@ -12,13 +12,14 @@
 //!                                    └── again, until no tool is asked for
 //! ```
 //!
-//! **Never here:** the name of a tool (but of the few that a person uses without a model, in `hands`), of a vendor,
-//! of a screen. Tools come as a [`haft_tool::Registry`], models as a [`haft_llm::Provider`], asks go to a
+//! **Never here:** the name of a tool (but of the few that a person uses without a model, in `hands`), of a vendor (but of
+//! families of models that are told a word of their own, in `family`), of a screen. Tools come as a [`haft_tool::Registry`], models as a [`haft_llm::Provider`], asks go to a
 //! [`haft_permission::Gate`].
 
 mod agent;
 mod agents;
 mod assemble;
+mod call_ids;
 mod calls;
 mod cast;
 mod command;
@@ -27,8 +28,11 @@ mod desk;
 mod doom;
 mod driver;
 mod error;
+mod estimate;
+mod family;
 mod fold;
 mod fork;
+mod form;
 mod hand_over;
 mod hands;
 mod instructions;
@@ -45,6 +49,7 @@ mod report;
 mod role;
 mod session;
 mod setup;
+mod shaping;
 mod side_by_side;
 mod slug;
 mod step;
@@ -61,10 +66,11 @@ pub use assemble::{assemble, definition};
 pub use command::{Command, Piece, builtin as builtin_commands, expand};
 pub use delegates::told;
 pub use error::{SessionError, TurnError};
+pub use estimate::{Estimate, tokens};
 pub use instructions::{InstructionFiles, Named};
-pub use model::{Cost, Limits, Model, Prices};
-pub use policy::{Folders, compose, one_shot, session_rules};
-pub use prompt::Prompt;
+pub use model::{Cost, Limits, Model, Prices, Tier, Toolset};
+pub use policy::{Commands, Folders, compose, one_shot, session_rules};
+pub use prompt::{Prompt, check_format};
 pub use questions::{NoQuestion, Questions};
 pub use session::Session;
 pub use setup::{Models, NewSession, Options, Setup, Tasks, TurnLimits};

@@ -17,25 +17,77 @@ pub struct Folders {
     pub plans: PathBuf,
     /// The folders of skills, and others that the user's settings name for reference.
     pub skills: Vec<PathBuf>,
+    /// Files and folders with keys and the like, and our own: what is in them is asked about wherever the project is. Absolute
+    /// and without links; what the project lies in does not count.
+    pub secrets: Vec<PathBuf>,
     /// What paths in rules are relative to: the work tree, or the working folder where there is none.
     pub base: PathBuf,
+}
+
+/// How commands run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Commands {
+    /// With all rights of the user: each is a question.
+    #[default]
+    Free,
+    /// In a cage that holds: what it closes is asked for, and the command itself is none.
+    Caged {
+        /// What the settings say about the network.
+        network: Option<Action>,
+    },
 }
 
 /// All rules of one agent, weakest first: the defaults, what is built into the agent, the user's rules for everybody
 /// (`user`) and for this agent (`own`). Outputs stay readable last of all, unless the user denies exactly that.
 ///
+/// In a cage, a rule of the user's own about a command holds for its network too, as long as neither the settings nor any
+/// rule of theirs say something about the network itself.
+///
 /// Patterns of `builtin` may begin with `{outputs}`, `{temp}`, `{plans}`, `{plans-from-here}` or `{skills}`.
-pub fn compose(folders: &Folders, builtin: &[Rule], user: &[Rule], own: &[Rule]) -> Rules {
+pub fn compose(folders: &Folders, builtin: &[Rule], user: &[Rule], own: &[Rule], commands: Commands) -> Rules {
     let outputs = Rule::new("external_directory", &format!("{}/*", folders.outputs.display()), Allow);
     let closed = Rule { action: Deny, ..outputs.clone() };
     let kept = !user.contains(&closed) && !own.contains(&closed);
     Rules::default()
         .builtin(defaults(folders))
         .builtin(builtin.iter().flat_map(|rule| placed(rule, folders)))
-        .own(user.iter().cloned())
-        .own(own.iter().cloned())
+        .own(reaching_out(user, commands, user, own))
+        .own(settled(commands, Allow).into_iter().chain(settled(commands, Ask)))
+        .own(reaching_out(own, commands, user, own))
+        .own(settled(commands, Deny))
         .builtin(kept.then_some(outputs))
-        .guarded(guard())
+        .guarded(guard(commands).into_iter().chain(secrets(folders)).collect())
+}
+
+/// The permission for the network.
+const NETWORK: &str = "network";
+/// The permission for commands.
+const BASH: &str = "bash";
+
+/// `rules`, each about commands with one about their network behind it, where that is what it means.
+fn reaching_out(rules: &[Rule], commands: Commands, user: &[Rule], own: &[Rule]) -> Vec<Rule> {
+    let said = || user.iter().chain(own).any(|rule| rule.permission == NETWORK);
+    let means_both = match commands {
+        Commands::Free => false,
+        Commands::Caged { network } => network.is_none() && !said(),
+    };
+    let mut all = Vec::new();
+    for rule in rules {
+        all.push(rule.clone());
+        // A denial of the command is enough.
+        if means_both && rule.permission == BASH && rule.action != Deny {
+            all.push(Rule { permission: NETWORK.to_owned(), ..rule.clone() });
+        }
+    }
+    all
+}
+
+/// What the settings say about the network, if it is this.
+fn settled(commands: Commands, action: Action) -> Option<Rule> {
+    match commands {
+        Commands::Caged { network: Some(said) } if said == action => Some(Rule::new(NETWORK, "*", action)),
+        Commands::Free | Commands::Caged { .. } => None,
+    }
 }
 
 /// The rules that a session was given when it was made, to be laid over its agent's.
@@ -102,11 +154,15 @@ fn defaults(folders: &Folders) -> Vec<Rule> {
     rules.flat_map(|rule| placed(&rule, folders)).collect()
 }
 
-/// What nothing built in opens as long as commands run without a cage: every command, and the files on which hangs
+/// What nothing built in opens: every command, or where they are caged their network; and the files on which hangs
 /// what is run or allowed later (repositories' own, settings). A rule of the user's own that allows it counts.
-fn guard() -> Vec<Rule> {
+fn guard(commands: Commands) -> Vec<Rule> {
+    let first = match commands {
+        Commands::Free => BASH,
+        Commands::Caged { .. } => NETWORK,
+    };
     let rows: &[(&str, &str, Action)] = &[
-        ("bash", "*", Ask),
+        (first, "*", Ask),
         // Not the internet: this machine, the network that it is in, a cloud's keys.
         ("webfetch_private", "*", Ask),
         ("edit", "*.git", Ask),
@@ -121,6 +177,26 @@ fn guard() -> Vec<Rule> {
         ("edit", ".haft/plans/*.md", Allow),
     ];
     rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
+}
+
+/// Questions about what is secret: by the name that files have in rules, and about entering its folders from outside, so
+/// that leave for all of a home is none for the keys in it. What is kept there for the agent stays open.
+fn secrets(folders: &Folders) -> Vec<Rule> {
+    let Folders { base, secrets, .. } = folders;
+    let rows = |permission: &str, path: &Path, action: Action| {
+        let path = path.display().to_string().to_lowercase();
+        [path.clone(), format!("{path}/*")].map(|pattern| Rule::new(permission, &pattern, action))
+    };
+    let row = |path: &Path, action: Action| {
+        let (named, inside) = (from(base, path), path.starts_with(base));
+        let files = ["read", "edit"].into_iter().flat_map(move |permission| rows(permission, &named, action));
+        let entering = (!inside).then(|| rows("external_directory", path, action)).into_iter().flatten();
+        files.chain(entering).collect::<Vec<Rule>>()
+    };
+    let closed = secrets.iter().filter(|path| !base.starts_with(path) && path.parent().is_some());
+    let Folders { outputs, temp, plans, skills, .. } = folders;
+    let open = [outputs, temp, plans].into_iter().chain(skills).filter(|path| path.parent().is_some());
+    closed.flat_map(|path| row(path, Ask)).chain(open.flat_map(|path| row(path, Allow))).collect()
 }
 
 /// `rule` with the folder that its pattern begins with in `{ }`; once for each folder, where there are several.
@@ -159,6 +235,7 @@ mod tests {
             temp: "/state/tmp".into(),
             plans: "/data/plans".into(),
             skills: vec!["/skills/a".into(), "/skills/b".into()],
+            secrets: ["/home/u/.ssh", "/home/u/.netrc", "/data"].map(PathBuf::from).into(),
             base: "/home/u/project".into(),
         }
     }
@@ -169,7 +246,7 @@ mod tests {
 
     #[track_caller]
     fn check(permission: &str, value: &str, want: Action) {
-        let rules = compose(&folders(), &[], &[], &[]);
+        let rules = compose(&folders(), &[], &[], &[], Commands::Free);
         assert_eq!(rules.decide(permission, value, false).0, want, "{permission} {value}");
     }
 
@@ -186,6 +263,71 @@ mod tests {
         check("webfetch", "https://a.example/", Allow);
         check("webfetch_private", "http://127.0.0.1/", Ask);
         check("doom_loop", "read", Ask);
+    }
+
+    #[test]
+    fn secrets_ask_wherever_the_project_is() {
+        check("read", "../.ssh/id_rsa", Ask);
+        check("read", "../.netrc", Ask);
+        check("read", "../.netrc2", Allow);
+        check("edit", "../../../data/approvals.json", Ask);
+        check("read", "../../../data/output/x", Allow);
+        let at = |base: &str| Folders { base: base.into(), ..folders() };
+        let row = |base: &str, permission: &str, value: &str, want: Action| {
+            let rules = compose(&at(base), &[], &[], &[], Commands::Free);
+            assert_eq!(rules.decide(permission, value, false).0, want, "{base} {permission} {value}");
+        };
+        for permission in ["read", "edit"] {
+            row("/home/u", permission, ".ssh/id_rsa", Ask);
+            row("/home/u", permission, ".SSH/id_rsa", Ask);
+            row("/home/u", permission, "a/.ssh/id_rsa", Allow);
+            row("/", permission, "home/u/.ssh/id_rsa", Ask);
+            row("/", permission, "data/trust.json", Ask);
+        }
+        // Who works in there works in there.
+        row("/home/u/.ssh", "read", "id_rsa", Allow);
+        // "Always" for a home is none for its keys.
+        let rules = compose(&folders(), &[], &[], &[], Commands::Free);
+        assert!(rules.is_touchy("external_directory", "/home/u/.ssh/*"));
+        assert!(!rules.is_touchy("external_directory", "/home/u/*"));
+    }
+
+    /// What is decided under these rules of the user's where commands are caged and the settings say `network`.
+    #[track_caller]
+    fn caged(network: Option<Action>, user: &[(&str, &str, Action)], own: &[(&str, &str, Action)], want: [Action; 3]) {
+        let rules = compose(&folders(), &[], &rules(user), &rules(own), Commands::Caged { network });
+        let decide = |permission, value, opaque| rules.decide(permission, value, opaque).0;
+        let got =
+            [decide("bash", "git log; $x", true), decide("bash", "rm x", false), decide("network", "git fetch", false)];
+        assert_eq!(got, want, "{user:?} {own:?}");
+    }
+
+    #[test]
+    fn in_a_cage_it_is_the_network_that_asks() {
+        caged(None, &[], &[], [Allow, Allow, Ask]);
+        caged(Some(Allow), &[], &[], [Allow, Allow, Allow]);
+        caged(Some(Ask), &[], &[], [Allow, Allow, Ask]);
+        caged(Some(Deny), &[], &[], [Allow, Allow, Deny]);
+        // Narrower rules of the user's may be meant for a part of what was not told apart.
+        caged(None, &[("bash", "rm *", Deny)], &[], [Ask, Deny, Ask]);
+        caged(None, &[("bash", "*", Ask)], &[], [Ask, Ask, Ask]);
+    }
+
+    #[test]
+    fn leave_for_a_command_is_leave_for_its_network() {
+        caged(None, &[("bash", "*", Allow)], &[], [Allow, Allow, Allow]);
+        // A rule for how a text begins says nothing about one that was not told apart.
+        caged(None, &[("bash", "git *", Allow)], &[], [Ask, Allow, Allow]);
+        caged(None, &[("bash", "npm *", Allow)], &[], [Allow, Allow, Ask]);
+        caged(None, &[], &[("bash", "*", Allow)], [Allow, Allow, Allow]);
+        caged(None, &[("*", "*", Allow)], &[], [Allow, Allow, Allow]);
+        caged(None, &[("bash", "*", Allow), ("bash", "git *", Ask)], &[], [Ask, Allow, Ask]);
+        // Unless something is said of the network.
+        caged(Some(Ask), &[("bash", "*", Allow)], &[], [Allow, Allow, Ask]);
+        caged(Some(Deny), &[("bash", "*", Allow)], &[("network", "*", Allow)], [Allow, Allow, Deny]);
+        caged(Some(Allow), &[("bash", "*", Allow)], &[("network", "*", Deny)], [Allow, Allow, Deny]);
+        caged(None, &[("network", "*", Deny), ("bash", "*", Allow)], &[], [Allow, Allow, Deny]);
+        caged(None, &[("network", "curl *", Deny), ("bash", "*", Allow)], &[], [Allow, Allow, Ask]);
     }
 
     #[test]
@@ -223,7 +365,7 @@ mod tests {
         let outputs = "/data/output/*";
         let row = |user: &[(&str, &str, Action)], want: Action| {
             for (user, own) in [(rules(user), Vec::new()), (Vec::new(), rules(user))] {
-                let rules = compose(&folders(), &[], &user, &own);
+                let rules = compose(&folders(), &[], &user, &own, Commands::Free);
                 assert_eq!(rules.decide("external_directory", outputs, false).0, want, "{user:?} {own:?}");
             }
         };
@@ -236,7 +378,8 @@ mod tests {
     #[test]
     fn the_users_rules_stand_over_what_is_built_in_and_the_agents_own_over_both() {
         let built = rules(&[("edit", "*", Deny)]);
-        let all = compose(&folders(), &built, &rules(&[("edit", "*", Ask)]), &rules(&[("edit", "docs/*", Allow)]));
+        let (user, own) = (rules(&[("edit", "*", Ask)]), rules(&[("edit", "docs/*", Allow)]));
+        let all = compose(&folders(), &built, &user, &own, Commands::default());
         assert_eq!(all.decide("edit", "docs/a", false).0, Allow);
         assert_eq!(all.decide("edit", "src/a", false).0, Ask);
     }

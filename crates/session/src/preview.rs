@@ -65,10 +65,11 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
         time: MessageTime { created: setup.clock.now_ms(), completed: None },
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
+        format: None,
     });
     let part = |kind| Part { id: setup.clock.mint(), session_id: record.id.clone(), message_id: id.clone(), kind };
     let history = History::from_iter([Turned { info, parts: parts.into_iter().map(part).collect() }]);
     let remind = |agent: &str, before: Option<&str>| remind(setup, agent, before);
-    let request = Projection::default().request(&role.system, &history, &role.tools, &cast.model, &remind);
+    let request = Projection::default().request(&role.system, &history, &role.tools, &cast.model, &remind).request;
     Ok(First::Request(Box::new(cast.tuned(request))))
 }

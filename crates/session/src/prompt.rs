@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use haft_protocol::OutputFormat;
+
 use crate::error::SessionError;
+use crate::form::Form;
 
 /// Most files that may go with a prompt.
 const MAX_FILES: usize = 32;
@@ -17,6 +20,7 @@ pub struct Prompt {
     pub(crate) model: Option<String>,
     pub(crate) variant: Option<String>,
     pub(crate) command: Option<String>,
+    pub(crate) format: Option<OutputFormat>,
     pub(crate) author: Author,
 }
 
@@ -85,11 +89,30 @@ impl Prompt {
         Self { agent: Some(agent.into()), ..self }
     }
 
+    /// The same, with an answer of the form `format`.
+    ///
+    /// The turn ends with the first answer that has it; what it is then stands in the message as `structured`. A model
+    /// that does not keep it is told what is wrong, and the turn fails with [`TurnError::Form`](crate::TurnError::Form)
+    /// where that does not help.
+    #[must_use]
+    pub fn format(self, format: OutputFormat) -> Self {
+        Self { format: Some(format), ..self }
+    }
+
     /// The same, for `model`, as `vendor/model`, with the options called `variant`. The session goes on with it.
     #[must_use]
     pub fn model(self, model: impl Into<String>, variant: Option<String>) -> Self {
         Self { model: Some(model.into()), variant, ..self }
     }
+}
+
+/// Whether answers can be held to `format`.
+///
+/// # Errors
+///
+/// A text for people that says what is wrong with its schema.
+pub fn check_format(format: &OutputFormat) -> Result<(), String> {
+    Form::of(format).map(drop)
 }
 
 pub(crate) fn bad(path: &Path, why: &str) -> SessionError {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use haft_protocol::Session;
 use haft_tool::{Belongings, Marks, Spec};
 
+use crate::Toolset;
 use crate::agent;
 use crate::calls::Calls;
 use crate::cast::Cast;
@@ -60,7 +61,8 @@ impl Role {
     /// Writes the system prompt anew.
     pub(crate) fn tell(&mut self, setup: &Setup, memory: &Memory, instructions: &str) {
         let Cast { agent, model, .. } = &*self.cast;
-        self.system = system::prompt(agent.voice(), &setup.place, &model.reference, memory.opened, instructions);
+        let words = agent.voice_on(&model.api_id, model.toolset);
+        self.system = system::prompt(&words, &setup.place, &model.reference, memory.opened, instructions);
     }
 }
 
@@ -70,6 +72,10 @@ pub(crate) fn calls(setup: &Arc<Setup>, cast: &Arc<Cast>, record: &Session, memo
     let rules = cast.agent.rules.clone().own(setup.rules.iter().cloned()).own(own);
     // What a rule closes altogether is neither offered nor run when it is called all the same.
     let registry = setup.registry.offered(&cast.model.api_id, |permission| !rules.hides(permission));
+    let registry = match cast.model.toolset {
+        Toolset::Full => registry,
+        Toolset::Small => registry.small(),
+    };
     Calls {
         registry,
         gate: setup.gate.clone(),

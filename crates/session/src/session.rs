@@ -150,7 +150,7 @@ impl Session {
     /// fails or the store fails.
     pub async fn prompt(&self, prompt: Prompt) -> Result<TurnEnd, SessionError> {
         let (done, end) = oneshot::channel();
-        self.ask(Inbox::Prompt(prompt, done), end).await
+        self.ask(Inbox::Prompt(Box::new(prompt), done), end).await
     }
 
     /// Runs a command line that the person typed, through the shell tool and its door: typing it is the leave. It is

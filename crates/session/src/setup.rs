@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_permission::{Gate, Rule};
 use haft_project::Place;
@@ -54,6 +55,9 @@ pub struct Options {
     /// Most times that a failed request is tried again; as often as [`LlmError::retry_after`](haft_llm::LlmError)
     /// finds useful where left out.
     pub retries: Option<u32>,
+    /// How long one step waits for that in all; [`MAX_WAITED`](haft_llm::retry::MAX_WAITED) where left out. A wait that
+    /// would go beyond it is not begun.
+    pub retry_wait: Option<Duration>,
     /// The user's home, which `~` means in a prompt.
     pub home: Option<PathBuf>,
     /// The folder of plans that belong to no work tree.

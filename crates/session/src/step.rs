@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt;
+use haft_llm::retry::MAX_WAITED;
 use haft_llm::{Chunk, Finish, LlmError, Request, Usage};
 use haft_protocol::{Assistant, Event, Failure, MessageId, PartKind, RetryTime, Status};
 use tokio::time::Instant;
@@ -31,15 +32,16 @@ impl Turn<'_> {
         self.record_all(vec![self.answered(&answer), start]).await?;
 
         // The same for each attempt: a prompt that comes meanwhile is for the step after this one.
-        let request = self.request(is_last);
-        let mut attempt = 0;
-        let (broken, Folded { calls, usage, finish }) = loop {
+        let request = self.request(is_last)?;
+        let (mut attempt, mut waited) = (0, Duration::ZERO);
+        let (broken, Folded { calls, usage, finish, .. }) = loop {
             let (broken, folded) = self.listen(&message, request.clone()).instrument(span.clone()).await?;
             let Some(error) = &broken else { break (None, folded) };
             attempt += 1;
             let wait = error.retry_after(attempt, self.setup.clock.chance());
-            let may = self.setup.options.retries.is_none_or(|most| attempt <= most) && !self.cancel.is_cancelled();
-            let Some(wait) = wait.filter(|_| may) else { break (broken, folded) };
+            let wait = wait.filter(|wait| self.may_wait(attempt, waited.saturating_add(*wait), &folded));
+            let Some(wait) = wait else { break (broken, folded) };
+            waited += wait;
             tracing::warn!(parent: &span, error = %haft_tool::with_causes(error), attempt, "the model is asked again");
             // What the attempt used has to be paid, though it came to nothing.
             self.charge(&mut answer, &folded.usage).await?;
@@ -73,6 +75,16 @@ impl Turn<'_> {
             true => Next::Done(TurnEnd::Finished(finish.word().to_owned())),
             false => Next::RunCalls(Box::new(answer), calls),
         })
+    }
+
+    /// Whether a request may be made again for the `attempt`th time, after `waited` in all: not too often or too late,
+    /// not where somebody stopped it, and not where what it came to would be done twice.
+    fn may_wait(&self, attempt: u32, waited: Duration, folded: &Folded) -> bool {
+        let options = &self.setup.options;
+        options.retries.is_none_or(|most| attempt <= most)
+            && waited <= options.retry_wait.unwrap_or(MAX_WAITED)
+            && !folded.worked
+            && !self.cancel.is_cancelled()
     }
 
     /// Asks once, and keeps the answer until it ends, breaks or is stopped.
@@ -163,7 +175,7 @@ impl Turn<'_> {
             return Ok(());
         }
         let used = tokens(usage);
-        let cost = self.role.cast.model.cost.map_or(0.0, |cost| cost.of(&used));
+        let cost = self.role.cast.model.cost.as_ref().map_or(0.0, |cost| cost.of(&used));
         answer.cost += cost;
         answer.tokens = match answer.tokens == haft_protocol::Tokens::default() {
             true => used,

@@ -92,7 +92,7 @@ impl Turn<'_> {
     }
 
     /// Stores `text` as a prompt of the program's own.
-    async fn say(&mut self, cast: Arc<Cast>, text: &str) -> Result<MessageId, TurnError> {
+    pub(crate) async fn say(&mut self, cast: Arc<Cast>, text: &str) -> Result<MessageId, TurnError> {
         let taken = self.told(cast, text);
         crate::turn::store_prompt(self.setup, self.session, self.history, &taken).await
     }
@@ -101,6 +101,7 @@ impl Turn<'_> {
     pub(crate) fn told(&self, cast: Arc<Cast>, text: &str) -> Taken {
         let text = text.to_owned();
         let part = PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None };
-        Taken { id: self.setup.clock.mint(), cast, title: String::new(), parts: vec![part] }
+        let format = self.format().cloned();
+        Taken { id: self.setup.clock.mint(), cast, title: String::new(), parts: vec![part], format }
     }
 }

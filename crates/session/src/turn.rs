@@ -10,17 +10,19 @@ use haft_protocol::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::assemble::{Projection, last};
+use crate::assemble::{Assembled, Projection, last};
 use crate::calls::Calls;
 use crate::cast::Cast;
 use crate::doom::Trail;
 use crate::error::TurnError;
 use crate::fold::Planned;
+use crate::form::Form;
 use crate::intake::Taken;
 use crate::kin::Kin;
 use crate::recover::close_all;
 use crate::role::Role;
 use crate::setup::Setup;
+use crate::shaping::Shaped;
 
 /// What a message keeps of a turn that the user stopped.
 pub(crate) const STOPPED: &str = "stopped by the user";
@@ -87,6 +89,10 @@ pub(crate) struct State {
     pub trail: Trail,
     /// Whether the model was told that it goes in circles, and nobody allowed it.
     pub warned: bool,
+    /// The form that the latest prompt asks for.
+    pub form: Option<Arc<Form>>,
+    /// How often the model did not keep it.
+    pub misses: u32,
 }
 
 /// What a turn leaves to the next one.
@@ -171,7 +177,24 @@ impl Turn<'_> {
             self.check_cost()?;
             self.state.steps = self.state.steps.saturating_add(1);
             let is_last = most.is_some_and(|most| self.state.steps >= most);
+            let form = self.form();
             match self.step(is_last).await? {
+                // Before words end the turn: they may not have the form.
+                Next::Done(TurnEnd::Finished(_)) if let Some(form) = &form => {
+                    if let Shaped::Given = self.shaped(form, is_last).await? {
+                        return Ok(Stop::End(given()));
+                    }
+                }
+                Next::RunCalls(answer, calls) if let Some(form) = &form => {
+                    let through = Self::taking(self.role.calls.naming(&self.named()), form, is_last);
+                    if let Some(end) = self.run_calls(&through, *answer, calls).await? {
+                        return Ok(Stop::End(end));
+                    }
+                    if let Shaped::Given = self.shaped(form, is_last).await? {
+                        return Ok(Stop::End(given()));
+                    }
+                    self.hand_over().await?;
+                }
                 Next::Done(TurnEnd::Finished(_)) if is_last && self.state.steps > 1 => {
                     return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));
                 }
@@ -218,13 +241,29 @@ impl Turn<'_> {
     }
 
     /// The request for the next step.
-    pub(crate) fn request(&mut self, is_last: bool) -> Request {
+    ///
+    /// # Errors
+    ///
+    /// When it is surely more than the model can read.
+    pub(crate) fn request(&mut self, is_last: bool) -> Result<Request, TurnError> {
         let Role { system, tools, cast, .. } = self.role;
         let setup = self.setup;
         let remind = |agent: &str, before: Option<&str>| crate::role::remind(setup, agent, before);
-        let request = self.projection.request(system, self.history, tools, &cast.model, &remind);
-        let request = cast.tuned(request);
-        if is_last { last(request) } else { request }
+        let Assembled { request, estimate } =
+            self.projection.request(system, self.history, tools, &cast.model, &remind);
+        if let Some(limit) = cast.model.limits.too_small_for(estimate.total()) {
+            return Err(TurnError::TooLarge { model: cast.model.name(), estimate, limit });
+        }
+        let mut request = cast.tuned(request);
+        let calls_tools = cast.model.calls_tools;
+        Ok(match (self.form(), is_last) {
+            (Some(form), is_last) => {
+                form.ask(&mut request, calls_tools, is_last);
+                request
+            }
+            (None, true) => last(request),
+            (None, false) => request,
+        })
     }
 
     /// Stores a prompt that came while the turn runs. A step sees it after the one that runs.
@@ -253,6 +292,7 @@ impl Turn<'_> {
             tokens: Tokens::default(),
             finish: None,
             error: None,
+            structured: None,
         }
     }
 
@@ -285,6 +325,11 @@ impl Turn<'_> {
     }
 }
 
+/// The end of a turn whose answer has the form that was asked for.
+fn given() -> TurnEnd {
+    TurnEnd::Finished("stop".to_owned())
+}
+
 /// Stores a prompt as a message.
 pub(crate) async fn store_prompt(
     setup: &Setup,
@@ -292,7 +337,7 @@ pub(crate) async fn store_prompt(
     history: &mut History,
     taken: &Taken,
 ) -> Result<MessageId, TurnError> {
-    let Taken { id, cast, title, parts } = taken;
+    let Taken { id, cast, title, parts, format } = taken;
     let now = setup.clock.now_ms();
     if record.title.is_empty() {
         record.title.clone_from(title);
@@ -306,6 +351,7 @@ pub(crate) async fn store_prompt(
         time: MessageTime { created: now, completed: None },
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
+        format: format.clone(),
     };
     let session_id = record.id.clone();
     let mut events = vec![

@@ -70,6 +70,8 @@ pub enum Touching {
     Read,
     /// It is written, made, changed or removed.
     Write,
+    /// Anything that begins like it may be written, without being named: a folder that an archive is unpacked to.
+    Fill,
     /// It becomes the working folder.
     Enter,
     /// It stands among the arguments of a program that may do anything with it.
@@ -103,10 +105,17 @@ pub struct Analysis {
     pub always: Vec<String>,
     /// The paths it touches, in order, without doubles.
     pub touches: Vec<Touch>,
-    /// Whether it is seen to need the network.
+    /// Whether it is seen to need the network. The machine itself counts: what listens there is another program.
     pub network: bool,
+    /// The machines it certainly talks to, without user and port, in the order of the text. With [`Self::network`] and
+    /// none here it is not known which; there may be others besides these.
+    pub hosts: Vec<String>,
+    /// It is no whole command line: quotes, brackets or key words do not fit together. Then it is unknown too.
+    pub broken: bool,
     /// Why it cannot be told what it does; empty if it can.
     pub unknown: Vec<String>,
+    /// What `~` was taken for, so that [`Self::in_words`] can write it.
+    pub home: Option<PathBuf>,
 }
 
 impl Analysis {

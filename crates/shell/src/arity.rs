@@ -133,9 +133,20 @@ const ARITIES: [(usize, &[&str]); 3] = [
 ];
 
 /// Programs that run what their arguments say, whatever it is: no beginning of theirs says anything.
-const WRAPPERS: [&str; 45] = [
+const WRAPPERS: [&str; 56] = [
+    "aa-exec",
     "at",
     "batch",
+    "bwrap",
+    "chpst",
+    "fakeroot",
+    "gosu",
+    "hyperfine",
+    "mosh",
+    "proot",
+    "setpriv",
+    "su-exec",
+    "xcrun",
     "busybox",
     "builtin",
     "chroot",
@@ -216,6 +227,43 @@ const RUNNERS: [&str; 31] = [
     "zsh",
 ];
 
+/// Works that run whatever their arguments say, somewhere or somehow: no beginning of theirs says anything.
+const NEVER: [&[&str]; 30] = [
+    &["docker", "run"],
+    &["docker", "exec"],
+    &["docker", "create"],
+    &["docker", "compose", "run"],
+    &["docker", "compose", "exec"],
+    &["docker", "container", "run"],
+    &["docker", "container", "exec"],
+    &["podman", "run"],
+    &["podman", "exec"],
+    &["podman", "create"],
+    &["podman", "container", "run"],
+    &["nerdctl", "run"],
+    &["nerdctl", "exec"],
+    &["docker-compose", "run"],
+    &["docker-compose", "exec"],
+    &["kubectl", "exec"],
+    &["kubectl", "run"],
+    &["kubectl", "debug"],
+    &["kubectl", "cp"],
+    &["oc", "exec"],
+    &["oc", "rsh"],
+    &["vagrant", "ssh"],
+    &["rails", "runner"],
+    &["mvn", "exec:exec"],
+    &["mvn", "exec:java"],
+    &["npm", "explore"],
+    &["rustup", "run"],
+    &["cmake", "-E"],
+    &["cmake", "-P"],
+    &["gcloud", "compute", "ssh"],
+];
+
+/// Programs that name their works and do something without one: alone, they may be covered.
+const ALONE: [&str; 4] = ["make", "rake", "gradle", "bazel"];
+
 /// Options without a value that may stand before the word that names the work. With others, nothing can be said.
 const BEFORE: [(&str, &[&str]); 4] = [
     ("git", &["--no-pager", "-P", "--paginate", "-p", "--bare", "--literal-pathspecs", "--no-optional-locks"]),
@@ -254,6 +302,23 @@ pub fn always(words: &[&str]) -> Option<String> {
     // As a pattern, one of these would cover other commands too.
     let is_pattern = beginning.contains(['*', '?', '\\']);
     (!is_pattern).then(|| format!("{beginning} *"))
+}
+
+/// The same, and nothing for a beginning that is too wide all the same: a program that names its works without one, and
+/// works that run whatever they are given.
+pub(crate) fn careful(words: &[&str]) -> Option<String> {
+    let base = plain(words.first()?);
+    let begins = |rows: &[&[&str]]| {
+        rows.iter().any(|row| base == row[0] && words.get(1..).is_some_and(|rest| rest.starts_with(&row[1..])))
+    };
+    if begins(&NEVER) || (words.len() == 1 && arity(&[base]) > 1 && !ALONE.contains(&base)) {
+        return None;
+    }
+    if begins(&[&["go", "run"], &["deno", "run"]]) {
+        let which = words.get(2).filter(|which| !which.starts_with('-') && !which.contains(['*', '?', '\\']))?;
+        return Some(format!("{} {} {which} *", words[0], words[1]));
+    }
+    always(words)
 }
 
 /// How many words, for a program that names its works, options before them skipped; and the least of them.
@@ -302,7 +367,13 @@ fn arity(words: &[&str]) -> usize {
 /// `python script.py`, `python -m module`, `npx tool`: never less than what is run.
 fn runner(base: &str, words: &[&str]) -> Option<usize> {
     match words.get(1..)? {
-        ["-m", module, ..] if base.starts_with("python") && !module.starts_with('-') => Some(3),
+        ["-m", module, rest @ ..] if base.starts_with("python") && !module.starts_with('-') => match *module {
+            "timeit" | "pdb" | "cProfile" | "profile" | "trace" | "code" | "runpy" | "asyncio" => None,
+            "pip" | "pip3" | "uv" | "poetry" => rest.first().filter(|work| !work.starts_with('-')).map(|_| 4),
+            _ => Some(3),
+        },
+        ["run", tool, ..] if base == "pipx" => (!tool.starts_with('-')).then_some(3),
+        ["run"] if base == "pipx" => None,
         [about] if ABOUT.contains(about) => Some(2),
         [file, ..] if !file.starts_with(['-', '+', '<', '>']) && !file.starts_with("/dev/") => Some(2),
         _ => None,
@@ -339,8 +410,8 @@ mod tests {
         check("npm run build", "npm run build *");
         check("npm install x", "npm install *");
         check("docker compose up", "docker compose up *");
-        check("docker run x", "docker run *");
-        check("git", "git *");
+        check("docker build x", "docker build *");
+        check("make", "make *");
         check("unheard of", "unheard *");
         check("./a.sh x", "./a.sh *");
     }
@@ -382,6 +453,12 @@ mod tests {
             "bash /dev/stdin",
             "perl -e x",
             "",
+            "pipx run",
+            "python -m timeit x",
+            "python -m pip",
+            "ssh h",
+            "watch ls",
+            "parallel ls",
             "a* b",
             "a? b",
         ] {
@@ -390,7 +467,34 @@ mod tests {
         check("bash x.sh y", "bash x.sh *");
         check("python x.py", "python x.py *");
         check("npx cowsay hi", "npx cowsay *");
+        check("pipx run cowsay hi", "pipx run cowsay *");
+        check("python -m pip install x", "python -m pip install *");
+        check("npm run build", "npm run build *");
         check("node app.js", "node app.js *");
+    }
+
+    #[test]
+    fn what_is_offered_is_never_a_whole_program_with_works() {
+        let careful = |command: &str| careful(&command.split(' ').collect::<Vec<_>>());
+        for command in [
+            "git",
+            "docker",
+            "npm",
+            "docker run x",
+            "docker exec c sh",
+            "docker compose exec c sh",
+            "kubectl exec p -- sh",
+            "rustup run nightly sh",
+            "cmake -E env sh",
+            "go run",
+            "deno run -A x",
+            "go run *",
+        ] {
+            assert_eq!(careful(command), None, "{command}");
+        }
+        assert_eq!(careful("go run ./x y").as_deref(), Some("go run ./x *"));
+        assert_eq!(careful("make").as_deref(), Some("make *"));
+        assert_eq!(careful("git status").as_deref(), Some("git status *"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::programs::{self, options};
 use crate::state::After;
 use crate::text::Arg;
 use crate::walk::{Top, Walk, is_quiet, shows_variables};
-use crate::word::short;
+use crate::word::{is_plain, short};
 use crate::wrapper;
 
 /// Folders in which the system keeps its programs: there, a path is only another spelling of the name.
@@ -77,12 +77,16 @@ impl Walk<'_> {
         if options::run_programs(self, command) || (self.out.unknown.len() > before && options::is_flexible(base)) {
             judged.always = None;
         }
-        self.out.network |= programs::network::is_used(command);
+        programs::network::look(self, command);
+        programs::runners::elsewhere(self, command);
         judged
     }
 
     /// Notes the plain spelling of a command that is written in another.
     fn spell(&mut self, args: &[Arg], name: &str, source: &str) {
+        if !name.contains('/') && is_plainly(args, source) {
+            return;
+        }
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_./:,@%+=-~".contains(c));
         let folder = name.rsplit_once('/').filter(|(folder, _)| PROGRAM_FOLDERS.contains(folder));
@@ -103,7 +107,7 @@ impl Walk<'_> {
 
     fn by_name(&mut self, command: Command<'_>) -> Judged {
         let words: Vec<&str> = command.all.iter().map(|arg| arg.raw.as_str()).collect();
-        let mut judged = Judged { after: After::same(self.places.clone()), always: arity::always(&words) };
+        let mut judged = Judged { after: After::same(self.places.clone()), always: arity::careful(&words) };
         match command.name {
             "cd" | "chdir" | "pushd" | "popd" => judged.after = programs::builtins::go(self, command),
             _ if wrapper::find(command.name).is_some() => {
@@ -129,11 +133,25 @@ impl Walk<'_> {
             _ if programs::scripts::interpreter(self, command) => {}
             _ if programs::files::run(self, command) => {}
             _ if programs::archives::run(self, command) => {}
+            _ if programs::outputs::run(self, command) => {}
             _ if programs::TALKERS.contains(&command.name) => programs::mention_but_messages(self, command.args),
             _ => programs::mention_all(self, command.args),
         }
         judged
     }
+}
+
+/// Whether `source` is nothing but the words, with a blank between them, and perhaps more behind.
+fn is_plainly(args: &[Arg], source: &str) -> bool {
+    let mut rest = source;
+    for (at, arg) in args.iter().enumerate() {
+        let next = if at == 0 { Some(rest) } else { rest.strip_prefix(' ') };
+        match next.and_then(|next| next.strip_prefix(arg.raw.as_str())) {
+            Some(behind) if !arg.raw.is_empty() && is_plain(&arg.raw) => rest = behind,
+            Some(_) | None => return false,
+        }
+    }
+    rest.is_empty() || rest.starts_with([' ', '\n'])
 }
 
 /// Whether no rule is asked about a command called `name` with these words.

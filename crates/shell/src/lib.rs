@@ -30,6 +30,7 @@ mod text;
 mod variables;
 mod walk;
 mod word;
+mod words;
 mod wrapper;
 
 pub use analysis::{Analysis, Dialect, Simple, Surroundings, Touch, Touching};

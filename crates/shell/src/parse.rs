@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use brush_parser::ast::Program;
 use brush_parser::{Parser, ParserOptions};
@@ -23,12 +24,16 @@ pub(crate) const MAX_PREFIXES: usize = 200;
 /// Those words.
 const PREFIXES: [&str; 3] = ["time", "coproc", "!"];
 
+/// Why a text is unknown that no shell would take.
+pub(crate) const NOT_WHOLE: &str = "it is no whole command line";
+
 /// Finds out what `command` would do.
 ///
 /// Takes time in proportion to the length of the text, which is bounded. Never fails: what cannot be told is listed in
 /// [`Analysis::unknown`].
 pub fn analyse(command: &str, around: &Surroundings<'_>) -> Analysis {
-    let unknown = |why: &str| Analysis { unknown: vec![why.to_owned()], ..Analysis::default() };
+    let home = around.home.map(Path::to_owned);
+    let unknown = |why: &str| Analysis { unknown: vec![why.to_owned()], home: home.clone(), ..Analysis::default() };
     let second = match bounded(command) {
         Ok(second) => second,
         Err(why) => return unknown(why),
@@ -38,12 +43,13 @@ pub fn analyse(command: &str, around: &Surroundings<'_>) -> Analysis {
         .unwrap_or_else(|_| unknown("the parser cannot cope with it"))
 }
 
-fn judged(command: &str, around: &Surroundings<'_>, second: Second) -> Analysis {
-    let mut walk = walked(command, around, &second, HashSet::new());
+fn judged(command: &str, around: &Surroundings<'_>, second: Second<'_>) -> Analysis {
+    let tree = tree(command, &second);
+    let mut walk = walked(command, around, &tree, HashSet::new());
     if !walk.mistaken.is_empty() {
         // Once more, without believing what turned out wrong.
         let mistaken = std::mem::take(&mut walk.mistaken);
-        walk = walked(command, around, &second, mistaken);
+        walk = walked(command, around, &tree, mistaken);
     }
     if !walk.mistaken.is_empty() {
         walk.unknown("what its variables hold is not known before the run");
@@ -53,11 +59,17 @@ fn judged(command: &str, around: &Surroundings<'_>, second: Second) -> Analysis 
     walk.finish()
 }
 
-fn walked<'a>(command: &str, around: &'a Surroundings<'a>, second: &Second, disbelieved: HashSet<String>) -> Walk<'a> {
+fn walked<'a>(
+    command: &str,
+    around: &'a Surroundings<'a>,
+    tree: &Result<Program, &'static str>,
+    disbelieved: HashSet<String>,
+) -> Walk<'a> {
     let mut walk = Walk::new(around);
     walk.disbelieved = disbelieved;
-    if let Err(why) = walk.main(command, second) {
-        walk.unknown(why);
+    match tree {
+        Ok(program) => walk.main(program, command),
+        Err(why) => walk.refuse(why),
     }
     walk
 }
@@ -77,7 +89,7 @@ fn holds_huge_number(text: &str) -> bool {
 }
 
 /// The text as the second parser sees it, if it is within the bounds of the first.
-fn bounded(text: &str) -> Result<Second, &'static str> {
+fn bounded(text: &str) -> Result<Second<'_>, &'static str> {
     if text.len() > MAX_LENGTH {
         return Err("it is too long to look into");
     }
@@ -96,12 +108,12 @@ fn bounded(text: &str) -> Result<Second, &'static str> {
 }
 
 /// The tree of `text`, which must be within the bounds.
-pub(crate) fn tree(text: &str, second: &Second) -> Result<Program, &'static str> {
+pub(crate) fn tree(text: &str, second: &Second<'_>) -> Result<Program, &'static str> {
     let deep = if second.broken { openers(text) } else { second.nesting };
     if deep > MAX_NESTING {
         return Err("its parts stand too deep in each other");
     }
-    Parser::new(Cursor::new(text.as_bytes()), &options()).parse_program().map_err(|_| "it is no whole command line")
+    Parser::new(Cursor::new(text.as_bytes()), &options()).parse_program().map_err(|_| NOT_WHOLE)
 }
 
 /// The tree of a piece of text, such as what stands in `$(…)`.
@@ -122,15 +134,20 @@ fn openers(text: &str) -> usize {
 }
 
 /// Lays what the two parsers saw beside each other: a command that only the second one saw makes the text unknown.
-fn agree(walk: &mut Walk<'_>, tops: Vec<Top>, second: Second) {
+fn agree(walk: &mut Walk<'_>, tops: Vec<Top>, second: Second<'_>) {
     if second.broken {
         walk.unknown("it does not parse cleanly");
     }
     let mut tops: Vec<Option<Top>> = tops.into_iter().map(Some).collect();
+    // Those before are taken: both see them in nearly the same order.
+    let mut taken = 0;
     for seen in second.commands {
         let same = |top: &&mut Option<Top>| top.as_ref().is_some_and(|top| top.name == seen.name);
-        match tops.iter_mut().find(same).and_then(Option::take) {
-            Some(top) => walk.pattern(top.quiet, seen.text, top.always),
+        while tops.get(taken).is_some_and(Option::is_none) {
+            taken += 1;
+        }
+        match tops.iter_mut().skip(taken).find(same).and_then(Option::take) {
+            Some(top) => walk.pattern(top.quiet, seen.text.to_owned(), top.always),
             None => {
                 walk.unknown("the two parsers read it differently");
                 missed(walk, seen);
@@ -143,8 +160,7 @@ fn agree(walk: &mut Walk<'_>, tops: Vec<Top>, second: Second) {
     }
 }
 
-fn missed(walk: &mut Walk<'_>, seen: Seen) {
-    let words: Vec<&str> = seen.words.iter().map(String::as_str).collect();
-    let always = arity::always(&words);
-    walk.pattern(is_quiet(&seen.name), seen.text, always);
+fn missed(walk: &mut Walk<'_>, seen: Seen<'_>) {
+    let always = arity::careful(&seen.words);
+    walk.pattern(is_quiet(seen.name), seen.text.to_owned(), always);
 }

@@ -6,11 +6,14 @@ pub(crate) mod copies;
 pub(crate) mod files;
 pub(crate) mod find;
 pub(crate) mod git;
+pub(crate) mod hosts;
 pub(crate) mod network;
 pub(crate) mod options;
+pub(crate) mod outputs;
 pub(crate) mod runners;
 pub(crate) mod scripts;
 pub(crate) mod shells;
+pub(crate) mod works;
 
 use crate::analysis::Touching;
 use crate::text::Arg;
@@ -24,6 +27,7 @@ pub(crate) fn is_known(name: &str) -> bool {
         || shells::is_known(name)
         || scripts::is_known(name)
         || files::is_known(name)
+        || outputs::is_known(name)
         || options::is_flexible(name)
 }
 

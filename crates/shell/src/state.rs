@@ -1,6 +1,7 @@
 //! Where commands run: the folders that may be the working folder at a place of the text.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Most working folders that are followed; beyond that they are unknown.
 const MAX_PLACES: usize = 8;
@@ -8,34 +9,37 @@ const MAX_PLACES: usize = 8;
 /// The folders that may be the working folder. None at all: the place is never reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Places {
-    pub(crate) folders: Vec<PathBuf>,
+    /// Shared, because they are kept for each command and change with few.
+    pub(crate) folders: Rc<Vec<PathBuf>>,
     /// It may be any other too.
     pub(crate) lost: bool,
 }
 
 impl Places {
     pub(crate) fn at(folder: &Path) -> Self {
-        Self { folders: vec![folder.to_owned()], lost: false }
+        Self { folders: Rc::new(vec![folder.to_owned()]), lost: false }
     }
 
     pub(crate) fn lost() -> Self {
-        Self { folders: Vec::new(), lost: true }
+        Self { folders: Rc::default(), lost: true }
     }
 
     pub(crate) fn nowhere() -> Self {
-        Self { folders: Vec::new(), lost: false }
+        Self { folders: Rc::default(), lost: false }
     }
 
     /// One of these or one of those.
     pub(crate) fn or(mut self, other: &Self) -> Self {
-        for folder in &other.folders {
-            if !self.folders.contains(folder) {
-                self.folders.push(folder.clone());
+        if !Rc::ptr_eq(&self.folders, &other.folders) {
+            for folder in other.folders.iter() {
+                if !self.folders.contains(folder) {
+                    Rc::make_mut(&mut self.folders).push(folder.clone());
+                }
             }
         }
         self.lost |= other.lost;
         if self.folders.len() > MAX_PLACES {
-            self.folders.truncate(MAX_PLACES);
+            Rc::make_mut(&mut self.folders).truncate(MAX_PLACES);
             self.lost = true;
         }
         self

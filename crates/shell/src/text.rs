@@ -34,6 +34,9 @@ impl Text {
 
     /// Where a pattern begins in it, in characters.
     pub(crate) fn glob_at(&self) -> Option<usize> {
+        if !self.0.iter().any(|(c, kind)| *kind != Kind::Quoted && matches!(c, '*' | '?' | '[')) {
+            return None;
+        }
         let works = |(c, kind): &(char, Kind), set: &[char]| *kind != Kind::Quoted && set.contains(c);
         let closed = self.0.iter().rposition(|one| works(one, &[']'])).unwrap_or(0);
         let begins = |at: usize, one: &(char, Kind)| works(one, &['*', '?']) || (at < closed && works(one, &['[']));
@@ -72,6 +75,13 @@ impl Arg {
         Self { raw: text.to_owned(), texts, one: true, start: text.to_owned(), ..Self::default() }
     }
 
+    /// Everything that begins so.
+    pub(crate) fn beginning(text: &str) -> Self {
+        let mut begins = Text::new(text, Kind::Quoted);
+        begins.push_str("*", Kind::Expanded);
+        Self { raw: format!("{text}*"), texts: vec![begins], start: text.to_owned(), ..Self::default() }
+    }
+
     /// What it certainly is. Patterns are none.
     pub(crate) fn literal(&self) -> Option<String> {
         match self.texts.as_slice() {
@@ -88,9 +98,10 @@ impl Arg {
         }
     }
 
-    /// What a person reads.
-    pub(crate) fn shown(&self) -> String {
-        self.literal().unwrap_or_else(|| self.raw.clone())
+    /// What a person reads: the words that it certainly becomes, or how it is written.
+    pub(crate) fn shown(&self) -> Vec<String> {
+        let literals = self.texts.iter().map(Text::literal).collect::<Option<Vec<String>>>();
+        literals.filter(|_| !self.dynamic && !self.choice).unwrap_or_else(|| vec![self.raw.clone()])
     }
 
     /// Whether it may be an option: it begins with a dash, or with anything.

@@ -6,7 +6,7 @@ mod touch;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use brush_parser::ast::{
     AndOr, AndOrList, BinaryPredicate, Command, CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline, Program,
@@ -15,8 +15,7 @@ use brush_parser::ast::{
 
 use self::extent::extent;
 use crate::analysis::{Analysis, Dialect, Simple, Surroundings, Touching};
-use crate::parse::{piece, tree};
-use crate::second::Second;
+use crate::parse::{NOT_WHOLE, piece};
 use crate::state::{After, Places};
 use crate::text::{Arg, Text};
 use crate::variables::Variables;
@@ -45,6 +44,8 @@ pub(crate) struct Top {
 /// What is found out so far, and where the walk stands.
 pub(crate) struct Walk<'a> {
     pub(crate) around: &'a Surroundings<'a>,
+    /// The shell that reads the place that is looked at.
+    pub(crate) dialect: Dialect,
     pub(crate) out: Analysis,
     pub(crate) tops: Vec<Top>,
     /// Commands that others run, or that stand in strings.
@@ -57,6 +58,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) scripts: usize,
     /// How many substitutions deep.
     substitutions: usize,
+    /// How many commands for other machines and containers are around: what they touch is not here.
+    pub(crate) elsewhere: usize,
     /// How many loops, conditions, functions and pipelines are around.
     around_it: usize,
     /// How many loops and functions are around: what stands there may run again.
@@ -77,11 +80,29 @@ pub(crate) struct Walk<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'t> {
     text: &'t str,
+    /// Characters are bytes.
+    ascii: bool,
 }
 
 impl<'t> Source<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, ascii: text.is_ascii() }
+    }
+
+    /// The character at a place.
+    fn at(self, place: usize) -> Option<char> {
+        if self.ascii {
+            self.text.as_bytes().get(place).map(|byte| char::from(*byte))
+        } else {
+            self.text.chars().nth(place)
+        }
+    }
+
     /// What stands from the character `start` to the character `end`.
     fn slice(self, start: usize, end: usize) -> &'t str {
+        if self.ascii {
+            return self.text.get(start..end.min(self.text.len())).unwrap_or_default().trim();
+        }
         let byte = |at: usize| self.text.char_indices().nth(at).map_or(self.text.len(), |(byte, _)| byte);
         self.text.get(byte(start)..byte(end)).unwrap_or_default().trim()
     }
@@ -91,7 +112,8 @@ impl<'a> Walk<'a> {
     pub(crate) fn new(around: &'a Surroundings<'a>) -> Self {
         Self {
             around,
-            out: Analysis::default(),
+            dialect: around.dialect,
+            out: Analysis { home: around.home.map(Path::to_owned), ..Analysis::default() },
             tops: Vec::new(),
             inner: Vec::new(),
             places: Places::at(around.cwd),
@@ -99,6 +121,7 @@ impl<'a> Walk<'a> {
             visited: Places::at(around.cwd),
             scripts: 0,
             substitutions: 0,
+            elsewhere: 0,
             around_it: 0,
             again: 0,
             untouched: true,
@@ -110,11 +133,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks the whole text.
-    pub(crate) fn main(&mut self, text: &str, second: &Second) -> Result<(), &'static str> {
-        let program = tree(text, second)?;
-        self.program(&program, Source { text });
+    pub(crate) fn main(&mut self, program: &Program, text: &str) {
+        self.program(program, Source::new(text));
         self.settle();
-        Ok(())
     }
 
     pub(crate) fn finish(self) -> Analysis {
@@ -128,9 +149,15 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Notes why a text has no tree.
+    pub(crate) fn refuse(&mut self, why: &str) {
+        self.out.broken |= why == NOT_WHOLE;
+        self.unknown(why);
+    }
+
     /// Notes that something stands here which other shells read otherwise.
     pub(crate) fn only_bash(&mut self, what: &str) {
-        if self.around.dialect == Dialect::Posix {
+        if self.dialect == Dialect::Posix {
             self.unknown(&format!("{what}, which not every shell has"));
         }
     }
@@ -169,8 +196,8 @@ impl<'a> Walk<'a> {
         }
         self.substitutions += 1;
         match piece(text) {
-            Ok(program) => self.aside(|walk| walk.program(&program, Source { text })),
-            Err(why) => self.unknown(why),
+            Ok(program) => self.aside(|walk| walk.program(&program, Source::new(text))),
+            Err(why) => self.refuse(why),
         }
         self.substitutions -= 1;
     }
@@ -182,18 +209,25 @@ impl<'a> Walk<'a> {
         }
         let program = match piece(text) {
             Ok(program) => program,
-            Err(why) => return self.unknown(why),
+            Err(why) => return self.refuse(why),
         };
         self.scripts += 1;
         if here {
-            self.program(&program, Source { text });
+            self.program(&program, Source::new(text));
         } else {
             let before = std::mem::take(&mut self.variables);
-            self.aside(|walk| walk.program(&program, Source { text }));
+            self.aside(|walk| walk.program(&program, Source::new(text)));
             self.settle();
             self.variables = before;
         }
         self.scripts -= 1;
+    }
+
+    /// The same for a shell of its own that reads it as `dialect`.
+    pub(crate) fn script_for(&mut self, text: &str, dialect: Dialect) {
+        let before = std::mem::replace(&mut self.dialect, dialect);
+        self.script(text, false);
+        self.dialect = before;
     }
 
     /// Walks something that runs in a shell of its own, or perhaps not at all.
@@ -439,7 +473,7 @@ impl<'a> Walk<'a> {
             self.unknown("it has too many commands");
             return false;
         }
-        let words = args.iter().filter(|arg| !arg.raw.is_empty()).map(Arg::shown).collect();
+        let words = args.iter().filter(|arg| !arg.raw.is_empty()).flat_map(Arg::shown).collect();
         self.out.commands.push(Simple { words, source: source.to_owned() });
         true
     }

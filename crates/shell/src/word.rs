@@ -22,6 +22,17 @@ pub(crate) enum Place {
     Body,
 }
 
+/// Where a `~` stands for the home folder, besides at the beginning of a word that is written with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tildes {
+    /// At the beginning of a word that braces made.
+    First,
+    /// Behind `:` in the value of an assignment.
+    Value,
+    /// Behind `=` and `:` in a word that looks like an assignment.
+    Assignment,
+}
+
 /// A word while it is put together.
 struct Build {
     arg: Arg,
@@ -32,6 +43,11 @@ struct Build {
 impl Walk<'_> {
     /// Reads one word and everything that is run in it.
     pub(crate) fn word(&mut self, raw: &str, place: Place) -> Arg {
+        if is_plain(raw) {
+            // Most words.
+            let texts = vec![Text::new(raw, Kind::Plain)];
+            return Arg { raw: raw.to_owned(), texts, one: true, start: raw.to_owned(), ..Arg::default() };
+        }
         let one = place != Place::Command;
         let mut build = Build {
             arg: Arg { raw: raw.to_owned(), texts: vec![Text::default()], one: true, ..Arg::default() },
@@ -47,7 +63,14 @@ impl Walk<'_> {
         }
         let mut arg = build.arg;
         if place == Place::Command {
+            let before = arg.texts.len();
             self.braces(&mut arg);
+            if arg.texts.len() != before {
+                self.tildes(&mut arg, Tildes::First);
+            } else if self.dialect == Dialect::Bash {
+                // A word that only looks like an assignment counts there, unless braces made it.
+                self.tildes(&mut arg, Tildes::Assignment);
+            }
         }
         arg.one |= one;
         if !arg.dynamic {
@@ -67,13 +90,67 @@ impl Walk<'_> {
         if all.len() > arg.texts.len() {
             self.only_bash("braces");
             arg.one = false;
-            if arg.dynamic || all.len() > MAX_WORDS || arg.choice {
+            // `$v{a,b}` is `$va $vb`: braces come first.
+            let bare = arg.raw.match_indices('$').any(|(at, _)| {
+                arg.raw.get(at + 1..).is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_alphanumeric()))
+            });
+            if arg.dynamic || all.len() > MAX_WORDS || arg.choice || (arg.variable && bare) {
                 arg.dynamic = true;
                 return;
             }
         }
-        arg.texts = all;
+        if arg.one || all.len() == arg.texts.len() {
+            arg.texts = all;
+        } else if arg.raw.contains(['\'', '"', '\\']) && all.iter().any(|text| text.len() == 0) {
+            // A word of nothing stays where it is quoted, and is none where it is not.
+            arg.dynamic = true;
+        } else {
+            all.retain(|text| text.len() > 0);
+            arg.texts = all;
+        }
         arg.one &= arg.texts.iter().all(|text| text.glob_at().is_none());
+    }
+
+    /// Puts the home folder for each `~` that stands at one of `places`.
+    pub(crate) fn tildes(&mut self, arg: &mut Arg, places: Tildes) {
+        let home: Option<Vec<char>> =
+            self.around.home.and_then(|home| home.to_str()).map(|home| home.chars().collect());
+        let mut lost = false;
+        for text in arg.texts.iter_mut().filter(|text| text.0.contains(&('~', Kind::Plain))) {
+            if places == Tildes::Assignment && !is_assignment(text) {
+                continue;
+            }
+            let mut done: Vec<(char, Kind)> = Vec::new();
+            let mut equals = 0;
+            for (at, &(c, kind)) in text.0.iter().enumerate() {
+                let before = at.checked_sub(1).and_then(|before| text.0.get(before));
+                let begins = match (before, places) {
+                    (None, Tildes::First) => true,
+                    (Some((':', Kind::Plain)), Tildes::Value) => true,
+                    (Some((':', Kind::Plain)), Tildes::Assignment) => equals > 0,
+                    (Some(('=', Kind::Plain)), Tildes::Assignment) => equals == 1,
+                    (_, Tildes::First | Tildes::Value | Tildes::Assignment) => false,
+                };
+                equals += usize::from((c, kind) == ('=', Kind::Plain));
+                if !(begins && (c, kind) == ('~', Kind::Plain)) {
+                    done.push((c, kind));
+                    continue;
+                }
+                match (&home, text.0.get(at + 1)) {
+                    (Some(home), None | Some(('/', Kind::Plain))) => {
+                        done.extend(home.iter().map(|c| (*c, Kind::Quoted)));
+                    }
+                    (Some(home), Some((':', Kind::Plain))) if places != Tildes::First => {
+                        done.extend(home.iter().map(|c| (*c, Kind::Quoted)));
+                    }
+                    // A quote behind it takes its meaning away.
+                    (_, Some((_, Kind::Quoted))) => done.push((c, kind)),
+                    (_, _) => lost = true,
+                }
+            }
+            text.0 = done;
+        }
+        arg.dynamic |= lost;
     }
 
     fn pieces(&mut self, pieces: &[WordPieceWithSource], raw: &str, build: &mut Build) {
@@ -83,8 +160,7 @@ impl Walk<'_> {
             let next = rest.chars().next();
             let turned =
                 rest.starts_with('[') || rest.strip_prefix(':').is_some_and(|r| r.starts_with(char::is_alphabetic));
-            if self.around.dialect == Dialect::Zsh && turned && matches!(piece.piece, WordPiece::ParameterExpansion(_))
-            {
+            if self.dialect == Dialect::Zsh && turned && matches!(piece.piece, WordPiece::ParameterExpansion(_)) {
                 // `$x[1]` is a part of it there, and `$x:h` the folder it is in.
                 self.unknown("a variable with something behind it that zsh understands");
             }
@@ -167,7 +243,7 @@ impl Walk<'_> {
             }
             before = c;
         }
-        if self.around.dialect == Dialect::Zsh && !quoted && text.starts_with('=') {
+        if self.dialect == Dialect::Zsh && !quoted && text.starts_with('=') {
             self.unknown("a word that begins with =");
         }
     }
@@ -271,6 +347,23 @@ impl Build {
     }
 }
 
+/// Whether a word looks like `NAME=…`.
+fn is_assignment(text: &Text) -> bool {
+    let name: Vec<char> = text.0.iter().take_while(|one| **one != ('=', Kind::Plain)).map(|(c, _)| *c).collect();
+    let name = name.strip_suffix(&['+']).unwrap_or(&name);
+    let plain = text.0.iter().take(name.len()).all(|(_, kind)| *kind == Kind::Plain);
+    plain
+        && name.len() < text.len()
+        && name.first().is_some_and(|c| *c == '_' || c.is_ascii_alphabetic())
+        && name.iter().all(|c| *c == '_' || c.is_ascii_alphanumeric())
+}
+
+/// Whether nothing in a word means anything, in any place and to any shell. Most words are so, and reading them as one
+/// that may hold everything is what takes the time.
+pub(crate) fn is_plain(raw: &str) -> bool {
+    !raw.starts_with('=') && raw.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./,:@%+-=".contains(&byte))
+}
+
 /// What stands in backquotes, as the shell reads it a second time.
 fn unescape(inner: &str, quoted: bool) -> String {
     let mut text = String::new();
@@ -360,6 +453,17 @@ pub(crate) fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_is_plain_only_if_no_shell_reads_more_into_it() {
+        for word in ["a", "--opt=v", "src/a.rs", "HEAD:x", "a@b", "", "50%", "+x"] {
+            assert!(is_plain(word), "{word}");
+        }
+        for word in ["~", "$x", "a*", "'a'", "a\\b", "=ls", "{a,b}", "a b", "é", "a!", "^a", "#", "a;b", "[a]", "a<b"]
+        {
+            assert!(!is_plain(word), "{word}");
+        }
+    }
 
     #[test]
     fn escapes_in_ansi_quotes() {

@@ -1,105 +1,15 @@
 //! Programs that run what stands behind their own options: `env`, `sudo`, `timeout`.
 
+mod known;
+
+use self::known::{WRAPPERS, Wrapper};
+use crate::analysis::Touching;
 use crate::judge::Command;
 use crate::state::After;
 use crate::text::Arg;
 use crate::variables::is_dangerous;
 use crate::walk::Walk;
 use crate::word::short;
-
-/// How the arguments of such a program are told from the command it runs.
-pub(crate) struct Wrapper {
-    names: &'static [&'static str],
-    /// Options without a value.
-    flags: &'static [&'static str],
-    /// Options whose value is the next word, or stands behind them.
-    valued: &'static [&'static str],
-    /// How many words stand before the command.
-    operands: usize,
-    /// `NAME=value` may stand before the command.
-    assignments: bool,
-    /// "always" may cover it together with the beginning of what it runs.
-    always: bool,
-    /// The command gets further arguments that are not known.
-    more: bool,
-    /// With these options there is no command.
-    about: &'static [&'static str],
-}
-
-const NONE: Wrapper = Wrapper {
-    names: &[],
-    flags: &[],
-    valued: &[],
-    operands: 0,
-    assignments: false,
-    always: true,
-    more: false,
-    about: &["--help", "--version"],
-};
-
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        names: &["env", "genv"],
-        flags: &["-i", "-", "-0", "-v", "--ignore-environment", "--null", "--debug"],
-        valued: &["-u", "--unset"],
-        assignments: true,
-        ..NONE
-    },
-    Wrapper {
-        names: &["sudo"],
-        flags: &["-E", "-n", "-k", "-H", "-b", "-P", "-S", "--preserve-env", "--non-interactive", "--set-home"],
-        valued: &["-u", "-g", "-p", "-h", "-C", "-r", "-t", "-T", "--user", "--group", "--prompt", "--host"],
-        assignments: true,
-        always: false,
-        about: &["--help", "--version", "-V", "-l", "--list", "-v", "--validate", "-K"],
-        ..NONE
-    },
-    Wrapper { names: &["doas"], flags: &["-n", "-L"], valued: &["-u"], always: false, ..NONE },
-    Wrapper { names: &["nohup", "busybox", "toybox"], ..NONE },
-    Wrapper { names: &["setsid"], flags: &["-c", "-f", "-w", "--ctty", "--fork", "--wait"], ..NONE },
-    Wrapper {
-        names: &["timeout", "gtimeout"],
-        flags: &["-v", "-f", "-p", "--preserve-status", "--foreground", "--verbose"],
-        valued: &["-k", "-s", "--kill-after", "--signal"],
-        operands: 1,
-        ..NONE
-    },
-    Wrapper {
-        names: &["time", "gtime"],
-        flags: &["-p", "-v", "-q", "-a", "--portability", "--verbose", "--quiet", "--append"],
-        valued: &["-f", "--format"],
-        ..NONE
-    },
-    Wrapper { names: &["nice"], valued: &["-n", "--adjustment"], ..NONE },
-    Wrapper { names: &["ionice"], flags: &["-t", "--ignore"], valued: &["-c", "-n", "--class", "--classdata"], ..NONE },
-    Wrapper { names: &["stdbuf"], valued: &["-i", "-o", "-e", "--input", "--output", "--error"], ..NONE },
-    Wrapper { names: &["command"], flags: &["-p"], about: &["-v", "-V", "-pv", "-pV"], ..NONE },
-    // All but the first are words of zsh.
-    Wrapper { names: &["builtin", "noglob", "nocorrect", "-"], ..NONE },
-    Wrapper { names: &["exec"], flags: &["-c", "-l", "-cl"], valued: &["-a"], ..NONE },
-    Wrapper {
-        names: &["xargs", "gxargs"],
-        flags: &["-0", "-r", "-t", "-p", "-x", "-o", "--null", "--no-run-if-empty", "--verbose", "--exit", "-i", "-l"],
-        valued: &[
-            "-n",
-            "-P",
-            "-I",
-            "-L",
-            "-s",
-            "-d",
-            "-E",
-            "--max-args",
-            "--max-procs",
-            "--replace",
-            "--max-lines",
-            "--max-chars",
-            "--delimiter",
-            "--eof",
-        ],
-        more: true,
-        ..NONE
-    },
-];
 
 pub(crate) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
@@ -129,6 +39,9 @@ fn run_behind(walk: &mut Walk<'_>, wrapper: &Wrapper, command: Command<'_>) -> O
     if command.args.first().and_then(Arg::literal).is_some_and(|first| wrapper.about.contains(&first.as_str())) {
         return None;
     }
+    if wrapper.dark {
+        walk.unknown(&format!("{} does more than run what stands behind it", command.name));
+    }
     let start = start(walk, wrapper, command)?;
     let mut args = command.args.get(start..).unwrap_or_default().to_vec();
     if args.is_empty() {
@@ -142,6 +55,13 @@ fn run_behind(walk: &mut Walk<'_>, wrapper: &Wrapper, command: Command<'_>) -> O
             walk.unknown("what xargs puts into the command is not known before the run");
         }
         args.push(Arg { dynamic: true, ..Arg::default() });
+    }
+    if wrapper.text {
+        // Up to what it takes the words for the commands from.
+        let texts = args.iter().map(|arg| arg.known().unwrap_or_default()).take_while(|text| !text.starts_with(":::"));
+        let text = texts.collect::<Vec<_>>().join(" ");
+        walk.script_for(&text, crate::analysis::Dialect::Bash);
+        return None;
     }
     let judged = walk.run_by_another(&args, command.stdin);
     let ran = Ran { always: None, after: Some(judged.after) };
@@ -169,6 +89,15 @@ fn start(walk: &mut Walk<'_>, wrapper: &Wrapper, command: Command<'_>) -> Option
         if options && text == "--" {
             options = false;
             at += 1;
+        } else if options && let Some(file) = written(wrapper, &text) {
+            match file {
+                "" => {
+                    at += 1;
+                    command.args.get(at).into_iter().for_each(|file| walk.touch(file, Touching::Write));
+                }
+                file => walk.touch_path(file, Touching::Write),
+            }
+            at += 1;
         } else if options && text.starts_with('-') && (text != "-" || wrapper.flags.contains(&"-")) {
             at += option(wrapper, &text).or_else(|| lost(walk, arg))?;
         } else if wrapper.assignments && is_assignment(&text) {
@@ -186,6 +115,18 @@ fn start(walk: &mut Walk<'_>, wrapper: &Wrapper, command: Command<'_>) -> Option
     Some(at)
 }
 
+/// The file that the option names for writing; empty where it is the next word.
+fn written<'t>(wrapper: &Wrapper, text: &'t str) -> Option<&'t str> {
+    wrapper.writes.iter().find_map(|option| {
+        let rest = text.strip_prefix(option)?;
+        if option.starts_with("--") {
+            rest.strip_prefix('=').or(Some(rest).filter(|rest| rest.is_empty()))
+        } else {
+            Some(rest)
+        }
+    })
+}
+
 /// How many words an option takes. `None`: it is not known.
 fn option(wrapper: &Wrapper, text: &str) -> Option<usize> {
     if wrapper.flags.contains(&text) {
@@ -199,7 +140,8 @@ fn option(wrapper: &Wrapper, text: &str) -> Option<usize> {
     }
     // `-n5`, `-oL`, and `nice -5`.
     let short = text.get(..2).filter(|_| !text.starts_with("--"))?;
-    let number = wrapper.names == ["nice"] && text[1..].bytes().all(|byte| byte.is_ascii_digit());
+    let letters = text[1..].chars().all(|c| wrapper.flags.contains(&format!("-{c}").as_str()));
+    let number = letters || wrapper.names == ["nice"] && text[1..].bytes().all(|byte| byte.is_ascii_digit());
     (number || wrapper.valued.contains(&short)).then_some(1)
 }
 

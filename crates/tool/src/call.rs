@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use haft_permission::{Access, Denied, Grant};
+use haft_permission::{Access, Action, Denied, Grant};
 use haft_protocol::{Answers, MessageId, Object, Question, SessionId, Todo};
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +46,10 @@ pub trait Host: Send + Sync {
     /// For which patterns the rules allow `permission` without a question. A search leaves out what would have to be
     /// asked for file by file; the grant for it still comes from [`Host::ask`].
     fn allowing(&self, permission: &str) -> Allowing;
+    /// What the rules say about `permission` in general: for what no narrow rule is about.
+    fn general(&self, permission: &str) -> Action;
+    /// A number for all that the rules say: what was found out under the same ones need not be found out again.
+    fn rules_id(&self) -> u64;
     /// Shows work in progress to clients. Never waits.
     fn progress(&self, title: &str, metadata: Object);
     /// The place where the whole of a long output is to be kept, in an existing folder that the program clears up.
@@ -101,6 +105,16 @@ impl Call {
     /// For which patterns the rules allow `permission` without a question. Asks nobody and opens nothing.
     pub fn allowing(&self, permission: &str) -> Allowing {
         self.host.allowing(permission)
+    }
+
+    /// What the rules say about `permission` in general: for what no narrow rule is about. Asks nobody and opens nothing.
+    pub fn general(&self, permission: &str) -> Action {
+        self.host.general(permission)
+    }
+
+    /// A number for all that the rules say: what was found out under the same ones need not be found out again.
+    pub fn rules_id(&self) -> u64 {
+        self.host.rules_id()
     }
 
     /// Shows work in progress to clients. Never waits.

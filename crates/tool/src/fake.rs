@@ -171,6 +171,14 @@ impl Host for Inner {
         Arc::new(move |pattern| rules.decide(&permission, pattern, false).0 == Action::Allow)
     }
 
+    fn general(&self, permission: &str) -> Action {
+        self.rules.in_general(permission)
+    }
+
+    fn rules_id(&self) -> u64 {
+        self.rules.id()
+    }
+
     fn progress(&self, title: &str, metadata: Object) {
         self.shown.send_modify(|shown| shown.push((title.to_owned(), metadata)));
     }

@@ -64,6 +64,12 @@ pub enum Unfit {
     TooLarge,
 }
 
+/// Width and height in pixels of the image that `bytes` are the beginning of, if they say so. No pixel is made.
+pub fn size(bytes: &[u8]) -> Option<(u32, u32)> {
+    let format = ::image::guess_format(bytes).ok()?;
+    ImageReader::with_format(Cursor::new(bytes), format).into_dimensions().ok()
+}
+
 /// Brings an image within `limits`. What fits already stays byte for byte as it is.
 ///
 /// The bytes decide what it is, not `mime`, which only tells whether it claims to be an image at all. Takes

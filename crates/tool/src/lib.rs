@@ -53,4 +53,4 @@ pub use marks::{Marks, Stamp};
 pub use output::{Attachment, Output};
 pub use registry::{INVALID, Registry, Switches, parse_arguments};
 pub use task::{Delegate, PlanFile, Task, TaskResult};
-pub use tool::{AnyTool, Spec, Tool};
+pub use tool::{AnyTool, Small, Spec, Tool};

@@ -45,6 +45,17 @@ pub struct Registry {
 struct Entry {
     tool: Arc<dyn AnyTool>,
     offered: bool,
+    /// The user wants it offered.
+    wanted: bool,
+    /// Whether it is told of in few words.
+    small: bool,
+}
+
+impl Entry {
+    fn spec(&self) -> Spec {
+        let short = if self.small { self.tool.small() } else { None };
+        short.unwrap_or_else(|| self.tool.spec())
+    }
 }
 
 impl Registry {
@@ -65,7 +76,10 @@ impl Registry {
     pub fn with_any(mut self, tool: Arc<dyn AnyTool>) -> Self {
         let name = tool.spec().name;
         let offered = tool.offered();
-        if Arc::make_mut(&mut self.tools).insert(name.clone(), Entry { tool, offered }).is_some() {
+        if Arc::make_mut(&mut self.tools)
+            .insert(name.clone(), Entry { tool, offered, wanted: false, small: false })
+            .is_some()
+        {
             tracing::warn!(tool.name = name, "a tool was replaced by another of the same name");
         }
         self
@@ -75,12 +89,12 @@ impl Registry {
     #[must_use]
     pub fn switched(&self, switches: &Switches) -> Self {
         let kept = self.tools.iter().filter_map(|(name, entry)| {
-            let offered = match switches.say(name) {
+            let kept = match switches.say(name) {
                 Some(false) => return None,
-                Some(true) => true,
-                None => entry.offered,
+                Some(true) => Entry { offered: true, wanted: true, ..entry.clone() },
+                None => entry.clone(),
             };
-            Some((name.clone(), Entry { tool: Arc::clone(&entry.tool), offered }))
+            Some((name.clone(), kept))
         });
         Self { tools: Arc::new(kept.collect()), ..self.clone() }
     }
@@ -90,20 +104,31 @@ impl Registry {
     #[must_use]
     pub fn offered(&self, model: &str, allowed: impl Fn(&str) -> bool) -> Self {
         let kept = self.tools.iter().filter(|(_, entry)| allowed(&entry.tool.permission()));
-        let fitting =
-            |entry: &Entry| Entry { tool: Arc::clone(&entry.tool), offered: entry.offered && entry.tool.suits(model) };
+        let fitting = |entry: &Entry| Entry { offered: entry.offered && entry.tool.suits(model), ..entry.clone() };
         let tools = kept.map(|(name, entry)| (name.clone(), fitting(entry))).collect();
+        Self { tools: Arc::new(tools), ..self.clone() }
+    }
+
+    /// The same for a model that gets lost among many tools and long texts: it is told of few of them, in few words, and
+    /// of those that the user switched on.
+    #[must_use]
+    pub fn small(&self) -> Self {
+        let few = |entry: &Entry| {
+            let small = entry.tool.small().is_some();
+            Entry { offered: small || (entry.offered && entry.wanted), small, ..entry.clone() }
+        };
+        let tools = self.tools.iter().map(|(name, entry)| (name.clone(), few(entry))).collect();
         Self { tools: Arc::new(tools), ..self.clone() }
     }
 
     /// What a model is told: the tools that are offered, sorted by name.
     pub fn specs(&self) -> Vec<Spec> {
-        self.tools.values().filter(|entry| entry.offered).map(|entry| entry.tool.spec()).collect()
+        self.tools.values().filter(|entry| entry.offered).map(Entry::spec).collect()
     }
 
     /// The spec of the tool called `name`, offered or not.
     pub fn spec(&self, name: &str) -> Option<Spec> {
-        self.tools.get(name).map(|entry| entry.tool.spec())
+        self.tools.get(name).map(Entry::spec)
     }
 
     /// The names of all tools that can be called, sorted.
@@ -205,6 +230,53 @@ mod tests {
     use super::*;
 
     struct Shown<const AT: usize>;
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Some2 {
+        /// Must be.
+        path: String,
+        /// May be.
+        depth: Option<u32>,
+    }
+
+    struct Looks;
+
+    impl Tool for Looks {
+        const NAME: &'static str = "look";
+        const SMALL: Option<crate::Small> = Some(crate::Small { description: "Looks.", arguments: &["path"] });
+        type Input = Some2;
+
+        fn description(&self) -> Cow<'static, str> {
+            "Looks for a long time, and says so.".into()
+        }
+
+        fn suits(&self, model: &str) -> bool {
+            model != "reader"
+        }
+
+        async fn run(&self, _input: Some2, _call: &Call) -> Result<Output, ToolError> {
+            Ok(Output::new("done", "looked"))
+        }
+    }
+
+    #[test]
+    fn a_weak_model_is_told_of_few_tools_in_few_words() {
+        let all = registry().with(Looks);
+        let small = all.offered("reader", |_| true).small();
+        assert_eq!(told(&small), "look");
+        let spec = small.spec("look").unwrap();
+        assert_eq!(spec.description, "Looks.");
+        assert_eq!(spec.parameters["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["path"]);
+        assert_eq!(spec.parameters["required"], serde_json::json!(["path"]));
+        // All others can be called, in all words for whoever asks.
+        assert_eq!(small.find("write"), Ok("write"));
+        assert_eq!(all.spec("look").unwrap().parameters["properties"].as_object().unwrap().len(), 2);
+        // What the user wants is offered as it is; what is not allowed is not there.
+        let on = Switches(vec![("list".to_owned(), true)]);
+        assert_eq!(told(&all.switched(&on).offered("any", |_| true).small()), "list look");
+        assert_eq!(told(&all.offered("any", |permission| permission != "look").small()), "");
+    }
 
     const NAMES: [(&str, &[&str], bool); 3] =
         [("list", &["ls"], false), ("read", &["view"], true), ("write", &[], true)];

@@ -19,6 +19,9 @@ pub trait Tool: Send + Sync + 'static {
     const PERMISSION: &'static str = Self::NAME;
     /// Whether models are told of it without the user switching it on. It can be called by name either way.
     const OFFERED: bool = true;
+    /// How a model is told of it that gets lost among many tools and long texts; `None`: it is not. It can be called
+    /// by name either way.
+    const SMALL: Option<Small> = None;
     /// Arguments. Field docs become the schema the model reads.
     type Input: DeserializeOwned + JsonSchema + Send;
     /// The prose the model reads. Keep it in a `.md` file beside the tool.
@@ -51,6 +54,10 @@ pub trait AnyTool: Send + Sync {
     fn suits(&self, _model: &str) -> bool {
         true
     }
+    /// What a model is told about it that gets lost among many tools and long texts; `None`: nothing.
+    fn small(&self) -> Option<Spec> {
+        None
+    }
     /// Does the work. Dropping the future must stop it.
     fn run<'a>(&'a self, input: Value, call: &'a Call) -> BoxFuture<'a, Result<Output, ToolError>>;
 }
@@ -64,6 +71,26 @@ pub struct Spec {
     pub description: String,
     /// A JSON Schema (draft 2020-12) of the arguments, an object, without definitions apart.
     pub parameters: Value,
+}
+
+/// How a model is told of a tool in few words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Small {
+    /// The prose it reads: a line.
+    pub description: &'static str,
+    /// The arguments it is told of; all that must be there are among them.
+    pub arguments: &'static [&'static str],
+}
+
+impl Small {
+    /// `spec` in few words.
+    fn spec(self, spec: Spec) -> Spec {
+        let mut parameters = spec.parameters;
+        if let Some(properties) = parameters.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.retain(|name, _| self.arguments.contains(&name.as_str()));
+        }
+        Spec { description: self.description.to_owned(), parameters, ..spec }
+    }
 }
 
 /// A [`Tool`] as an [`AnyTool`].
@@ -92,6 +119,10 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn suits(&self, model: &str) -> bool {
         self.0.suits(model)
+    }
+
+    fn small(&self) -> Option<Spec> {
+        T::SMALL.map(|small| small.spec(self.spec()))
     }
 
     fn run<'a>(&'a self, input: Value, call: &'a Call) -> BoxFuture<'a, Result<Output, ToolError>> {

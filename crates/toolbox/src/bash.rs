@@ -1,25 +1,29 @@
 //! `bash`: runs a command line and shows the end of what it wrote.
 
+mod blocked;
+pub(crate) mod cage;
 mod keeper;
 mod leave;
 mod plain;
 pub(crate) mod report;
+mod touched;
 pub(crate) mod window;
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use haft_project::{Command, End, Files, Found, Processes, Running, Streams, Target};
+use haft_project::{Command, End, Files, Found, Processes, Repair, Running, Streams, Target};
 use haft_protocol::Object;
 use haft_tool::truncate::{Limits, preview};
-use haft_tool::{Call, Output, TellModel, Tool, ToolError, reader_hint};
+use haft_tool::{Call, Output, Small, TellModel, Tool, ToolError, reader_hint};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 pub(crate) use self::keeper::Keeper;
+use self::leave::{Asking, Leave, Wish};
 use self::report::{Left, NOTHING, Stopped, report};
 use self::window::Window;
 use crate::Options;
@@ -56,6 +60,10 @@ pub(crate) struct Input {
     background: Option<bool>,
     /// Runs it on a terminal, with nobody to type.
     pty: Option<bool>,
+    /// It needs the network.
+    network: Option<bool>,
+    /// Further paths it must change.
+    write: Option<Vec<String>>,
 }
 
 impl Bash {
@@ -80,6 +88,10 @@ impl Bash {
 
 impl Tool for Bash {
     const NAME: &'static str = "bash";
+    const SMALL: Option<Small> = Some(Small {
+        description: "Runs a command line in a shell in the project folder: builds, tests, git. Not for reading or changing files.",
+        arguments: &["command", "timeout", "workdir"],
+    });
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {
@@ -93,7 +105,11 @@ impl Tool for Bash {
             return Err(ToolError::BadInput("command is empty; give a command line to run".to_owned()));
         }
         let dir = self.workdir(&input, call).await?.path().to_owned();
-        let grant = leave::ask(&self.files, self.processes.shell(), call, &input.command, &dir).await?;
+        let asking = Asking { files: &self.files, processes: &self.processes, call };
+        let write = input.write.unwrap_or_default();
+        let network = input.network.unwrap_or_default();
+        let wish = Wish { command: &input.command, dir: &dir, network, write: &write };
+        let Leave { grant, programs, secrets } = leave::ask(&asking, &wish).await?;
 
         let title = input.description.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| input.command.clone());
         let background = input.background.unwrap_or_default();
@@ -103,10 +119,16 @@ impl Tool for Bash {
         }
         call.progress(&title, shown(""));
         let streams = if input.pty.unwrap_or_default() { Streams::Terminal } else { Streams::Pipe };
-        let command = Command { text: input.command, dir, streams, ..Command::default() };
-        let running = self.processes.spawn(&grant, &command).tell_model()?;
+        let command = Command { text: input.command, dir, streams, programs, secrets, ..Command::default() };
+        let running = self.processes.spawn(&grant, &command).await.tell_model()?;
         let asked = input.timeout.map(|asked| Duration::from_millis(asked.get()));
-        let start = |timeout| Start { command: command.text, file: call.output_file(), limits: self.limits, timeout };
+        let start = |timeout| Start {
+            command: command.text,
+            dir: command.dir,
+            file: call.output_file(),
+            limits: self.limits,
+            timeout,
+        };
         if background {
             return behind(running, &jobs, start(asked), title, call).await;
         }
@@ -176,9 +198,10 @@ async fn follow(mut running: Running, timeout: Duration, limits: Limits, title: 
 
 async fn finish(ran: Ran, jobs: &Jobs, start: Start, title: String, call: &Call) -> Output {
     let Ran { running, window, keeper, stopped } = ran;
-    let limits = start.limits;
-    let (end, left) = leave_running(running, jobs, start, stopped.is_some()).await;
+    let (limits, dir, walls) = (start.limits, start.dir.clone(), running.walls().cloned());
+    let (end, left, repairs) = leave_running(running, jobs, start, stopped.is_some()).await;
     let text = window.text();
+    let caged = cage::told(walls.as_ref(), &text, end.code, &dir, &repairs);
     let cut = report::cut(&text, limits, &window, || reader_hint(call));
     let file = keeper.finish(cut.is_some()).await;
     let words = file.as_ref().map(|(_, words)| words.as_str());
@@ -196,19 +219,23 @@ async fn finish(ran: Ran, jobs: &Jobs, start: Start, title: String, call: &Call)
     if let Left::Job { id, .. } = left {
         metadata.insert("jobId".to_owned(), id.into());
     }
-    Output { metadata, ..Output::new(title, report) }
+    caged.on(Output { metadata, ..Output::new(title, report) })
 }
 
 /// Makes a job of what the command left running, unless it was stopped or there are too many.
-async fn leave_running(mut running: Running, jobs: &Jobs, start: Start, stopped: bool) -> (End, Left) {
+async fn leave_running(mut running: Running, jobs: &Jobs, start: Start, stopped: bool) -> (End, Left, Vec<Repair>) {
     let names = if stopped { Vec::new() } else { running.left().await };
     if names.is_empty() {
-        return (running.end().await, Left::Nothing);
+        let (end, repairs) = running.finish().await;
+        return (end, Left::Nothing, repairs);
     }
-    let end = running.so_far();
+    let (end, repairs) = (running.so_far(), running.put_back().await);
     match jobs.begin(running, Start { command: names.join(", "), ..start }) {
-        Ok(job) => (end, Left::Job { id: job.id().to_owned(), names }),
-        Err(full) => (full.0.end().await, Left::Ended(job::MAX_RUNNING)),
+        Ok(job) => (end, Left::Job { id: job.id().to_owned(), names }, repairs),
+        Err(full) => {
+            let (end, more) = full.0.finish().await;
+            (end, Left::Ended(job::MAX_RUNNING), repairs.into_iter().chain(more).collect())
+        }
     }
 }
 

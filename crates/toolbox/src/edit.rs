@@ -23,7 +23,7 @@ mod windows;
 use std::borrow::Cow;
 
 use haft_project::Files;
-use haft_tool::{Call, Output, Tool, ToolError};
+use haft_tool::{Call, Output, Small, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -76,6 +76,10 @@ impl Edit {
 
 impl Tool for Edit {
     const NAME: &'static str = "edit";
+    const SMALL: Option<Small> = Some(Small {
+        description: "Replaces text in a file. oldString must be copied exactly from the file, without line numbers, and stand in one place only.",
+        arguments: &["filePath", "oldString", "newString", "replaceAll"],
+    });
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {

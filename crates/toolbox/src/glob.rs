@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use haft_permission::{Access, Effect, Grant};
 use haft_project::{Files, Find, Found, FoundFiles, Gaps, Names, Order, Target};
-use haft_tool::{Call, Output, TellModel, Tool, ToolError};
+use haft_tool::{Call, Output, Small, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,6 +37,8 @@ impl Glob {
 
 impl Tool for Glob {
     const NAME: &'static str = "glob";
+    const SMALL: Option<Small> =
+        Some(Small { description: "Finds files by name, such as **/*.ts.", arguments: &["pattern", "path"] });
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {

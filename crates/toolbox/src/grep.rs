@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_permission::{Access, Effect};
 use haft_project::{Files, Found, LinePattern, Names, Target, Want};
-use haft_tool::{Allowing, Call, Output, TellModel, Tool, ToolError};
+use haft_tool::{Allowing, Call, Output, Small, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -67,6 +67,10 @@ impl Grep {
 
 impl Tool for Grep {
     const NAME: &'static str = "grep";
+    const SMALL: Option<Small> = Some(Small {
+        description: "Searches files for a regular expression and shows the lines.",
+        arguments: &["pattern", "path", "include"],
+    });
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::tell::list;
 use crate::bash::Keeper;
+use crate::bash::cage::{self, Told};
 use crate::bash::window::{self, Mark, Window};
 
 /// Most jobs of a session that run at once.
@@ -47,6 +48,7 @@ struct Table {
 pub(crate) struct Job {
     id: String,
     command: String,
+    dir: PathBuf,
     limits: Limits,
     begun: Instant,
     stop: CancellationToken,
@@ -73,6 +75,8 @@ struct Over {
     after: Duration,
     /// What is in the file.
     words: Option<String>,
+    /// What its cage did.
+    caged: Told,
 }
 
 /// Why a job was ended.
@@ -89,6 +93,8 @@ enum Why {
 pub(crate) struct Start {
     /// What it runs, in words for the model.
     pub(crate) command: String,
+    /// The folder it runs in.
+    pub(crate) dir: PathBuf,
     /// Where its output goes when that is long. Nothing is there yet.
     pub(crate) file: PathBuf,
     /// How much of the output is shown at once.
@@ -127,12 +133,13 @@ impl Jobs {
         if let Err(full) = self.room() {
             return Err(Box::new((running, full)));
         }
-        let Start { command, file, limits, timeout } = start;
+        let Start { command, dir, file, limits, timeout } = start;
         let mut table = self.table();
         table.count += 1;
         let job = Arc::new(Job {
             id: format!("job_{}", table.count),
             command: one_line(&command),
+            dir,
             limits,
             begun: Instant::now(),
             stop: CancellationToken::new(),
@@ -269,13 +276,15 @@ async fn follow(job: Arc<Job>, mut running: Running, mut keeper: Keeper, timeout
             }
         }
     }
-    let end = running.end().await;
+    let walls = running.walls().cloned();
+    let (end, repairs) = running.finish().await;
     let wanted = keeper.path().is_some();
     let (path, words) = keeper.finish(wanted).await.unzip();
     job.change(|state| {
         state.window.finish();
         state.path = path;
-        state.over = Some(Over { end, why, after: job.begun.elapsed(), words });
+        let caged = cage::told(walls.as_ref(), &state.window.text(), end.code, &job.dir, &repairs);
+        state.over = Some(Over { end, why, after: job.begun.elapsed(), words, caged });
     });
 }
 

@@ -107,6 +107,8 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
 
 #[cfg(test)]
 mod scene;
+#[cfg(test)]
+mod secrets;
 
 #[cfg(test)]
 mod tests {
@@ -142,7 +144,7 @@ mod tests {
         };
         assert_eq!((names("apply_patch"), names("patch")), ("patchText".into(), "patchText".into()));
         assert_eq!(names("edit"), "filePath oldString newString replaceAll edits");
-        assert_eq!(names("bash"), "command timeout workdir description background pty");
+        assert_eq!(names("bash"), "command timeout workdir description background pty network write");
         assert_eq!(names("job_output"), "id wait until");
         assert_eq!(names("job_kill"), "id");
         assert_eq!(names("glob"), "pattern path");

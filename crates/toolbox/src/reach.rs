@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_permission::{Access, Effect};
+use haft_permission::{Access, Builtin, Effect, Grant};
 use haft_project::{Files, Located, Outside, Target};
 use haft_tool::{Call, TellModel, ToolError};
 
@@ -63,28 +63,47 @@ async fn go(
     }
 }
 
-/// Asks at once for all folders outside the project that `command` goes to. It opens nothing there.
+/// A folder outside the project that a command goes to.
+#[derive(Debug)]
+pub(crate) struct Border {
+    /// The folder.
+    pub(crate) folder: PathBuf,
+    /// What in it the command changes.
+    pub(crate) changed: Vec<PathBuf>,
+    /// Whether only a rule of the user's own asks for it, because the cage opens it anyway.
+    pub(crate) free: bool,
+}
+
+/// Asks at once for all folders outside the project that a command goes to. It opens nothing there but what the command
+/// itself may change. `show` adds what the one who is asked shall see. `None` where there are none.
 ///
 /// # Errors
 ///
 /// [`ToolError::Denied`].
-pub(crate) async fn reach_all(call: &Call, folders: &[PathBuf], command: &str) -> Result<(), ToolError> {
-    if folders.is_empty() {
-        return Ok(());
+pub(crate) async fn reach_all(
+    call: &Call,
+    borders: &[&Border],
+    show: impl FnOnce(Access) -> Access,
+) -> Result<Option<Grant>, ToolError> {
+    if borders.is_empty() {
+        return Ok(None);
     }
-    let accesses: Vec<Access> = folders.iter().map(|folder| entering(folder)).collect();
+    let accesses: Vec<Access> = borders.iter().map(|border| entering(&border.folder)).collect();
     let patterns: Vec<String> = accesses.iter().flat_map(|access| access.patterns.clone()).collect();
     // What cannot be covered for ever is asked for again; then so are those beside it.
     let whole = accesses.iter().all(|access| !access.always.is_empty());
-    let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let named: Vec<String> = borders.iter().map(|border| border.folder.display().to_string()).collect();
+    let held = borders.iter().filter(|border| !border.free);
+    let changed = held.flat_map(|border| border.changed.iter().cloned().map(Effect::Change));
+    let free = borders.iter().all(|border| border.free);
     let access = Access {
         always: if whole { patterns.clone() } else { Vec::new() },
         patterns: patterns.clone(),
-        effects: accesses.into_iter().flat_map(|access| access.effects).collect(),
+        effects: accesses.into_iter().flat_map(|access| access.effects).chain(changed).collect(),
+        builtin: if free { Builtin::NeverAsks } else { Builtin::Counts },
         ..Access::new("external_directory", "")
     };
-    call.ask(access.show("command", command).show("directories", named).show("patterns", patterns)).await?;
-    Ok(())
+    Ok(Some(call.ask(show(access.show("directories", named).show("patterns", patterns))).await?))
 }
 
 /// Asks for a folder outside the project.

@@ -14,7 +14,7 @@ use haft_permission::{Access, Effect, Grant};
 use haft_project::{Files, FilesError, Found, Opened, Reading, Target};
 use haft_protocol::Object;
 use haft_tool::image::ImageLimits;
-use haft_tool::{Call, Output, TellModel, Tool, ToolError};
+use haft_tool::{Call, Output, Small, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -137,6 +137,10 @@ impl Read {
 impl Tool for Read {
     const NAME: &'static str = "read";
     const ALIASES: &'static [&'static str] = &["view"];
+    const SMALL: Option<Small> = Some(Small {
+        description: "Reads a file with line numbers, or lists a folder. Long files come in pages; go on with offset.",
+        arguments: &["filePath", "offset", "limit"],
+    });
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {

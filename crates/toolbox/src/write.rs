@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use haft_permission::{Access, Effect};
 use haft_project::{Files, FilesError, IfExists, Stamp, Target};
-use haft_tool::{Call, Output, TellModel, Tool, ToolError};
+use haft_tool::{Call, Output, Small, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -73,6 +73,10 @@ impl Write {
 impl Tool for Write {
     const NAME: &'static str = "write";
     const PERMISSION: &'static str = "edit";
+    const SMALL: Option<Small> = Some(Small {
+        description: "Writes a whole file, new or replaced. To change a part of one use edit.",
+        arguments: &["filePath", "content"],
+    });
     type Input = Input;
 
     fn description(&self) -> Cow<'static, str> {

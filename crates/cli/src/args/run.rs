@@ -17,14 +17,16 @@ Examples:
   haft run --continue \"now fix it\" --auto
   haft run --agent plan \"how would you split this file?\"
   haft run \"what is wrong on this page?\" --file screenshot.png
+  haft run \"which crates use tokio?\" --output-schema crates.json --max-cost 0.50
   haft run \"say hello\" --model script/hello.jsonl --format json
 
 Where a rule says `ask`, a person at the terminal is asked; without one it counts as no, unless
 --auto is given.
 A session goes on with the model it was run with, unless --model or HAFT_MODEL names one.
 
-Exit: 0 the turn ended (also when you refused a call), 1 it failed, 2 wrong usage, 130 it was
-stopped (Ctrl-C, TERM, a closed terminal).")]
+Exit: 0 the turn ended (also when you refused a call, or after --max-steps), 1 it failed, the money
+is spent, or the answer does not fit --output-schema, 2 wrong usage, 130 it was stopped (Ctrl-C,
+TERM, a closed terminal).")]
 pub(crate) struct Run {
     /// The prompt; several words are joined with blanks
     #[arg(value_name = "MESSAGE")]
@@ -33,7 +35,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub model: ModelArg,
 
-    /// Which variant of the model's settings, such as `high`, as configured
+    /// Which variant of the model, such as `high`: those of the list of models and of your settings
     #[arg(long, value_name = "VARIANT", value_hint = ValueHint::Other)]
     pub variant: Option<String>,
 
@@ -81,9 +83,27 @@ pub(crate) struct Run {
     #[arg(long)]
     pub thinking: bool,
 
+    /// Stop before the session, its tasks included, costs more than this, in dollars; overrides `limits.cost`
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true, value_hint = ValueHint::Other, value_parser = dollars)]
+    pub max_cost: Option<f64>,
+
+    /// Let the model take at most so many steps, the last of them to sum up; overrides `limits.steps`
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_steps: Option<u32>,
+
+    /// Print one JSON value that fits the JSON Schema in this file, and nothing else, on stdout
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output_schema: Option<PathBuf>,
+
     /// Record the model's answers into this file, to be played with --model replay/FILE
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
+}
+
+/// An amount of money: not negative, and a number.
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount: Option<f64> = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    amount.filter(|amount| amount.is_finite() && *amount >= 0.0).ok_or_else(|| "name dollars, such as 0.50".to_owned())
 }
 
 /// What `run` prints.
@@ -132,6 +152,9 @@ impl From<Init> for Run {
             format: Format::Default,
             title: None,
             thinking: false,
+            max_cost: None,
+            max_steps: None,
+            output_schema: None,
             record: None,
         }
     }

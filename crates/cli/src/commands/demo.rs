@@ -9,7 +9,7 @@ use haft_llm::{Replay, parse_recording};
 use haft_permission::{Action, Answerer, Rule};
 use haft_project::Place;
 use haft_protocol::ModelRef;
-use haft_session::{Cost, Limits, Model, Prompt};
+use haft_session::{Model, Prompt};
 use haft_store::Journal;
 
 use crate::args::{Demo, Format};
@@ -82,24 +82,18 @@ async fn play_on(root: &Path, project: &Path, fast: bool) -> Result<Exit> {
     let mut folders = Folders::find()?;
     folders.data = root.to_path_buf();
     // The user's own settings are theirs; the demo shows the same to everybody.
-    let ground = Ground { folders, place: Place::find(project)?, config: Config::default() };
+    let ground = Ground::with(folders, Place::find(project)?, Config::default())?;
     let mut replay = Replay::new("the demo's recording", parse_recording("the demo's recording", RECORDING)?);
     if !fast {
         replay = replay.paced(1.0);
     }
-    let model = Model {
-        reference: ModelRef { provider_id: "demo".to_owned(), model_id: "recording".to_owned() },
-        api_id: "recording".to_owned(),
-        provider: Arc::new(replay),
-        limits: Limits::default(),
-        cost: None::<Cost>,
-        extra: serde_json::Map::new(),
-    };
+    let reference = ModelRef { provider_id: "demo".to_owned(), model_id: "recording".to_owned() };
+    let model = Model::new(reference, "recording", Arc::new(replay));
     let journal = Journal::open(&root.join("haft.db")).await?;
     let rules: Vec<Rule> = COMMANDS.iter().map(|command| Rule::new("bash", command, Action::Allow)).collect();
     let setup = ground.setup(journal.clone(), model, Answerer::Nobody, &rules, agents::all(&ground)?)?;
-    let watch = Watch { format: Format::Default, thinking: true, before: None, go_on: false };
-    let outcome = play(setup, None, Some("Demo".to_owned()), Prompt::text(PROMPT), watch).await?;
+    let watch = Watch { format: Format::Default, thinking: true, before: None, go_on: false, aside: false };
+    let outcome = play(setup, None, Some("Demo".to_owned()), Prompt::text(PROMPT), watch, async |_| Ok(())).await?;
     journal.close().await?;
     Ok(outcome)
 }

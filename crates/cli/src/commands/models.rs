@@ -1,63 +1,90 @@
-//! `haft models`: what can be named with `--model`.
+//! `haft models`: what can be named with `--model`, what it takes and what it costs.
+
+mod table;
 
 use anyhow::Result;
-use haft_llm::catalogue;
 use serde_json::{Value, json};
 
 use crate::args::Models;
-use crate::models::{self, Listed};
+use crate::models::{self, Listed, World};
 use crate::render;
-use crate::report::{Exit, Usage};
+use crate::report::Exit;
 use crate::wire::Ground;
 
 pub(crate) async fn run(args: Models) -> Result<Exit> {
-    let Models { vendor, json, dir } = args;
+    let Models { vendor, json, verbose, all, refresh, dir } = args;
     let ground = Ground::at(dir.as_deref())?;
-    let config = &ground.config;
-    if let Some(vendor) = vendor.as_deref().filter(|vendor| !is_vendor(vendor, config)) {
-        return Err(Usage(format!("there is no provider {vendor:?}; add it to opencode.json under `provider`")).into());
+    if refresh {
+        // The list in use is the one that was read before; the next command reads the new one.
+        render::complain(&models::refresh(&ground.config, &ground.folders).await?);
+        if vendor.is_none() && !json && !all {
+            return Ok(Exit::Done);
+        }
     }
-    let mut listed = models::configured(config);
-    // Who has configured something has said whom to ask; servers on this machine are asked when they are named.
-    let named = vendor.as_deref().and_then(catalogue::vendor).is_some_and(catalogue::Vendor::is_local);
-    if named || listed.is_empty() && vendor.is_none() {
-        listed.extend(models::found(vendor.as_deref(), config).await);
+    let world = World::here(&ground.config);
+    if let Some(vendor) = vendor.as_deref() {
+        models::is_vendor(vendor, &world)?;
     }
-    listed.retain(|one| vendor.as_deref().is_none_or(|vendor| one.vendor == vendor));
+    let listed = listed(vendor.as_deref(), all, &world).await;
     if json {
         let all: Vec<Value> = listed.iter().map(described).collect();
         render::say_json(&Value::from(all), false)?;
         return Ok(Exit::Done);
     }
-    for Listed { vendor, id, .. } in &listed {
-        render::say(&render::clean(&format!("{vendor}/{id}")))?;
+    let wide = verbose || render::out_is_terminal();
+    let room = if render::out_is_terminal() && !verbose { render::size().columns } else { usize::MAX };
+    let text = if wide { table::table(&listed, room) } else { names(&listed) };
+    if !text.is_empty() {
+        render::say(&text)?;
     }
-    if let Some(note) = note(vendor.as_deref(), listed.is_empty(), config) {
-        render::complain(&note);
-    }
+    note(vendor.as_deref(), &listed, &world, wide).iter().for_each(|note| render::complain(note));
     Ok(Exit::Done)
 }
 
-fn is_vendor(vendor: &str, config: &haft_config::Config) -> bool {
-    config.providers.contains_key(vendor) || catalogue::vendor(vendor).is_some()
+async fn listed(vendor: Option<&str>, all: bool, world: &World<'_>) -> Vec<Listed> {
+    let mut listed = match (vendor, all) {
+        (Some(vendor), _) => models::all(Some(vendor), world),
+        (None, true) => models::all(None, world),
+        (None, false) => models::now(world),
+    };
+    // A server knows best what it has.
+    let found = models::local(vendor, world).await;
+    let servers: Vec<&str> = found.iter().map(|found| found.vendor.as_str()).collect();
+    listed.retain(|listed| listed.source == Some("config") || !servers.contains(&listed.vendor.as_str()));
+    listed.extend(found);
+    listed
+}
+
+fn names(listed: &[Listed]) -> String {
+    let names = listed.iter().map(|Listed { vendor, id, .. }| render::clean(&format!("{vendor}/{id}")).into_owned());
+    names.collect::<Vec<_>>().join("\n")
 }
 
 fn described(listed: &Listed) -> Value {
-    let Listed { vendor, id, name, source } = listed;
-    json!({ "id": format!("{vendor}/{id}"), "name": name, "source": source })
+    let mut record = listed.record.clone();
+    record["source"] = json!(listed.source);
+    if let Some(missing) = &listed.missing {
+        record["missing"] = json!(missing);
+    }
+    record
 }
 
 /// What a person should know beside the list.
-fn note(vendor: Option<&str>, empty: bool, config: &haft_config::Config) -> Option<String> {
-    let known = vendor.and_then(catalogue::vendor);
-    match (known, models::keyed(config)) {
-        (Some(known), _) if known.is_local() => {
-            empty.then(|| format!("{} does not answer on this machine, or has no model yet", known.name))
+fn note(vendor: Option<&str>, listed: &[Listed], world: &World<'_>, wide: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    match (vendor, listed.first()) {
+        (Some(vendor), None) => {
+            notes.push(format!("{vendor} has no model that is known, or does not answer on this machine"))
         }
-        (Some(known), _) => Some(format!("any model of {} can be named: --model {}/MODEL", known.name, known.id)),
-        (None, Some((vendor, key))) => {
-            Some(format!("{key} is set, so any model of {vendor} can be named: --model {vendor}/MODEL"))
-        }
-        (None, None) => empty.then(|| models::NO_MODEL.to_owned()),
+        (Some(_), Some(first)) => notes.extend(first.missing.clone()),
+        (None, None) => notes.push(models::NO_MODEL.to_owned()),
+        (None, Some(_)) => {}
     }
+    if wide
+        && vendor.is_none()
+        && let Some(usual) = models::usual(world)
+    {
+        notes.push(format!("without --model: {usual}; for titles and the like: {}", models::small(&usual, world)));
+    }
+    notes
 }

@@ -36,13 +36,11 @@ fn list(kept: &[Kept], json: bool, all: bool) -> Result<Exit> {
         let place = if all { "" } else { " in this project; --all shows those of others" };
         render::complain(&format!("nothing was allowed for always{place}"));
     }
-    let wide = |field: fn(&Kept) -> &str| kept.iter().map(|kept| field(kept).chars().count()).max().unwrap_or_default();
-    let (id, permission) = (wide(|kept| &kept.id), wide(|kept| &kept.permission));
+    let wide = kept.iter().map(|kept| kept.id.chars().count()).max().unwrap_or_default();
     for kept in kept {
         let folder = if all { format!("  ({})", kept.home.folder) } else { String::new() };
-        let Kept { id: named, permission: what, pattern, .. } = kept;
         // As it was spelled, without what a terminal would obey.
-        render::say(&spelled(&format!("{named:id$}  {what:permission$}  {pattern}{folder}")))?;
+        render::say(&spelled(&format!("{:wide$}  {}{folder}", kept.id, kept.rule())))?;
     }
     Ok(Exit::Done)
 }
@@ -72,8 +70,8 @@ fn revoke(approvals: &Approvals, here: Option<&Home>, chosen: &Chosen) -> Result
             Usage("nothing was allowed for always under that name; see `haft permission list`".to_owned()).into()
         );
     }
-    for Kept { permission, pattern, .. } in &gone {
-        render::complain(&spelled(&format!("haft asks again for {permission}: {pattern}")));
+    for kept in &gone {
+        render::complain(&spelled(&format!("haft asks again; taken back: {}", kept.rule())));
     }
     Ok(Exit::Done)
 }

@@ -1,20 +1,25 @@
 //! `haft run`: one prompt, headless.
 
+mod shape;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use haft_config::SandboxMode;
 use haft_permission::{Answerer, Rule};
 use haft_project::Place;
 use haft_protocol::{Id, ModelRef, Session as Record, SessionId, Tokens};
+use haft_sandbox::Rung;
 use haft_session::{Agent, Model, NewSession, Prompt, Session, Setup, TurnEnd};
 use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Run;
+use crate::args::{Format, Run};
 use crate::folders::Folders;
 use crate::report::{Exit, InSession, Usage};
 use crate::signals::Signals;
+use crate::trust::Asking;
 use crate::watch::Watch;
 use crate::wire::{Ground, journal, place};
 use crate::{agents, ask, models, render, stdin};
@@ -38,17 +43,22 @@ pub(crate) async fn run(args: Run) -> Result<Exit> {
 async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> Result<Exit> {
     let mut resumed = resumed(&args, &here, journal).await?;
     // A session goes on where it was, wherever it is called from.
-    let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?)?;
+    let answerer = ask::answerer(args.auto);
+    let asking = if answerer == Answerer::Person { Asking::Person } else { Asking::Nobody };
+    let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?;
     let text = message(&args.message).await?;
     if text.trim().is_empty() && args.file.is_empty() && args.command.is_none() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
     check_command(&args, &text, &known_commands(&ground))?;
+    let form = args.output_schema.as_deref().map(shape::read).transpose()?;
     let mut prompt = Prompt::with_files(text, args.file.iter().map(|file| absolute(file)).collect()).await?;
     if let Some(command) = &args.command {
         prompt = prompt.calls(command.strip_prefix('/').unwrap_or(command));
     }
-    let answerer = ask::answerer(args.auto);
+    if let Some(form) = form.clone() {
+        prompt = prompt.format(form);
+    }
     let mut setup = {
         let agents = agents::all(&ground)?;
         let agent = agents::choose(&agents, args.agent.as_deref());
@@ -56,8 +66,12 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
         let model = model(&args, resumed.as_ref(), &agent, &ground).await?;
         tell_of_unreadable(&model, &args.file, &ground);
         prompt = prompt.agent(agent.name);
+        if ground.config.sandbox.mode != SandboxMode::Off && ground.processes.rung() == Rung::None {
+            render::complain("! this machine holds no cage, so each command asks; haft doctor says why");
+        }
         ground.setup(journal.clone(), model, answerer, &rules(answerer), agents)?
     };
+    limit(&args, &mut setup);
     if let Some(chosen) = chosen(&args, &setup.model) {
         // Finding it once more, for its variant, would go past the recorder.
         prompt = prompt.model(chosen, args.variant.clone().filter(|_| args.record.is_none()));
@@ -70,12 +84,42 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
         let unknown = || haft_session::SessionError::Unknown(copy.clone());
         *record = journal.session(&copy).await?.ok_or_else(unknown)?;
     }
-    let watch = Watch { format: args.format, thinking: args.thinking, before: resumed.clone(), go_on: true };
-    let end = play(setup, resumed.map(|record| record.id), args.title, prompt, watch).await;
+    let watch = Watch {
+        format: args.format,
+        thinking: args.thinking,
+        before: resumed.clone(),
+        go_on: true,
+        aside: form.is_some(),
+    };
+    let id = resumed.map(|record| record.id);
+    let asked = named(&args).map(|_| setup.model.reference.clone());
+    let end = play(setup, id, args.title, prompt, watch, |session| async move {
+        match (&form, args.format) {
+            (Some(_), Format::Default) => shape::say(journal, &session).await,
+            (Some(_), Format::Json) | (None, Format::Default | Format::Json) => Ok(()),
+        }
+    });
+    let end = end.await;
+    if let (Ok(Exit::Done), Some(asked)) = (&end, &asked) {
+        models::remember(asked, &ground.folders);
+    }
     if let Some(path) = &args.record {
         models::drop_empty(path);
     }
     end
+}
+
+/// Lays the limits of this run over those of the settings.
+fn limit(args: &Run, setup: &mut Setup) {
+    let limits = &mut setup.options.limits;
+    limits.steps = args.max_steps.or(limits.steps);
+    limits.cost = args.max_cost.or(limits.cost);
+    if args.max_cost.is_some() && setup.model.cost.is_none() {
+        render::complain(&format!(
+            "! what {} costs is not known, so --max-cost cannot hold it; write its prices into `cost` of its settings",
+            setup.model.name()
+        ));
+    }
 }
 
 /// `file` as seen from the current folder.
@@ -161,13 +205,15 @@ fn folder(record: &Record) -> Result<Place> {
     Place::find(record.directory.as_ref()).with_context(gone)
 }
 
-/// Opens or makes the session, asks, shows what happens, and waits for the end.
-pub(crate) async fn play(
+/// Opens or makes the session, asks, shows what happens, and waits for the end. `finished` is done when the model had
+/// said all.
+pub(crate) async fn play<Told: Future<Output = Result<()>>>(
     setup: Setup,
     id: Option<SessionId>,
     title: Option<String>,
     prompt: Prompt,
     watch: Watch,
+    finished: impl FnOnce(SessionId) -> Told,
 ) -> Result<Exit> {
     let screen = watch.screen(&setup);
     let session = match id {
@@ -206,6 +252,7 @@ pub(crate) async fn play(
                 render::complain(note);
             }
             shown?;
+            finished(session.id().clone()).await?;
             Ok(Exit::Done)
         }
         Ok(TurnEnd::Limit { steps }) => {

@@ -104,7 +104,7 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         render::say_json(&json!({ "info": record, "messages": messages }), false)?;
         return Ok(Exit::Done);
     }
-    let paint = Paint::new(std::io::IsTerminal::is_terminal(&std::io::stdout()));
+    let paint = Paint::new(render::out_is_terminal());
     render::say(&paint.bold(&clean(&record.title)))?;
     render::say(&paint.dim(&clean(&format!("{} in {}", record.id, record.directory))))?;
     for turned in history.messages() {
@@ -135,8 +135,13 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                 | PartKind::Agent { .. }
                 | PartKind::Subtask { .. }
                 | PartKind::Retry { .. }
-                | PartKind::StepStart {}
-                | PartKind::StepFinish { .. } => {}
+                | PartKind::StepStart {} => {}
+                PartKind::StepFinish { cost, tokens, .. } => {
+                    let spent = render::spent(tokens, *cost);
+                    if !spent.is_empty() {
+                        render::say(&paint.dim(&format!("({})", spent.join(" · "))))?;
+                    }
+                }
             }
         }
         if let Message::Assistant(answer) = &turned.info
@@ -144,6 +149,10 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         {
             render::say(&paint.red(&format!("[{}]", clean(failure.message()))))?;
         }
+    }
+    let spent = render::spent(&record.tokens, record.cost);
+    if !spent.is_empty() {
+        render::say(&paint.dim(&format!("\nall together: {}", spent.join(" · "))))?;
     }
     Ok(Exit::Done)
 }

@@ -1,11 +1,13 @@
 //! `haft tool`: the tools themselves, without a model.
 
-use std::io::{IsTerminal, stdout};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use haft_llm::dialect::chat;
+use haft_llm::{Provider, ToolSpec};
 use haft_permission::{Answerer, Denied, Gate};
 use haft_protocol::{Event, Object};
-use haft_session::{Answered, Questions, Workbench, definition};
+use haft_session::{Answered, Questions, Toolset, Workbench, definition};
 use haft_tool::{Attachment, Output, Spec, ToolError};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -28,7 +30,9 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
         }
         Tool::Show { name, json } => show(&Ground::at(None)?, &name, json),
         Tool::Definitions { model, agent, dir } => {
-            definitions(&offered(&Ground::at(dir.as_deref())?, &model, agent.as_deref())?)
+            let ground = Ground::at(dir.as_deref())?;
+            let specs = offered(&ground, &model, agent.as_deref())?;
+            definitions(&specs, provider(&ground, &model).as_deref())
         }
         Tool::Call { jsonl: true, auto, agent, dir, .. } => {
             call_lines(&Ground::at(dir.as_deref())?, auto, agent.as_deref()).await
@@ -51,11 +55,18 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
 fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Vec<Spec>> {
     let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
     // What the vendor calls the model decides, where that is known; it need not be reachable.
-    let known = models::choose(Some(named), &ground.config).map(|model| model.api_id);
-    let id = known.unwrap_or_else(|_| named.split_once('/').map_or(named, |(_, id)| id).to_owned());
+    let (vendor, id) = named.split_once('/').unwrap_or(("", named));
+    let (id, toolset) = match models::choose(Some(named), &ground.config) {
+        Ok(model) => (model.api_id, model.toolset),
+        Err(_) => (id.to_owned(), models::toolset(vendor, 0, &ground.config)),
+    };
     let all = agents::all(ground)?;
     let rules = &agents::named(&all, agent)?.rules;
-    let specs = ground.registry().offered(&id, |permission| !rules.hides(permission)).specs();
+    let registry = ground.registry().offered(&id, |permission| !rules.hides(permission));
+    let specs = match toolset {
+        Toolset::Full => registry.specs(),
+        Toolset::Small => registry.small().specs(),
+    };
     Ok(haft_session::told(specs, &all, rules))
 }
 
@@ -89,13 +100,23 @@ fn show(ground: &Ground, name: &str, json: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn definitions(specs: &[Spec]) -> Result<Exit> {
-    let sent: Vec<haft_llm::ToolSpec> = specs.iter().map(definition).collect();
-    let tools = haft_llm::dialect::chat::tools(&sent);
+/// Who would be sent the definitions, where the model that is named can be reached.
+fn provider(ground: &Ground, model: &ModelArg) -> Option<Arc<dyn Provider>> {
+    let named = model.model.as_deref().or(ground.config.model.as_deref());
+    models::choose(named, &ground.config).ok().map(|model| model.provider)
+}
+
+/// Prints the definitions as `provider` is sent them; in the words of chat completions where there is none.
+fn definitions(specs: &[Spec], provider: Option<&dyn Provider>) -> Result<Exit> {
+    let sent: Vec<ToolSpec> = specs.iter().map(definition).collect();
+    let written = |sent: &[ToolSpec]| provider.map_or_else(|| chat::tools(sent), |provider| provider.tools(sent));
+    let tools = written(&sent);
     let size = |value: &Value| value.to_string().len();
     let mut per_tool = Object::new();
-    for (spec, tool) in specs.iter().zip(tools.as_array().into_iter().flatten()) {
-        per_tool.insert(spec.name.clone(), json!({ "bytes": size(tool), "tokens": tokens(size(tool)) }));
+    for tool in &sent {
+        // By itself, without the brackets around it.
+        let bytes = size(&written(std::slice::from_ref(tool))).saturating_sub(2);
+        per_tool.insert(tool.name.clone(), json!({ "bytes": bytes, "tokens": tokens(bytes) }));
     }
     let bytes = size(&tools);
     let told = json!({ "tools": tools, "bytes": bytes, "tokens": tokens(bytes), "per_tool": per_tool });
@@ -120,8 +141,7 @@ async fn call(bench: Bench, name: &str, arguments: &str, json: bool) -> Result<E
         (true, result) => render::say_json(&line(result), false)?,
         (false, Ok(output)) => {
             let text = output.text.trim_end_matches('\n');
-            // A program gets every byte; a terminal nothing that it would obey.
-            render::say(&if stdout().is_terminal() { render::clean(text) } else { text.into() })?;
+            render::say(text)?;
         }
         (false, Err(error)) => {
             render::complain(&format!("error: {error}"));

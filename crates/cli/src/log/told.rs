@@ -30,12 +30,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Told {
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        use std::io::IsTerminal;
         let mut fields = Fields::default();
         event.record(&mut fields);
         let within = context.event_scope(event).into_iter().flatten();
         let tool = within.filter_map(|span| span.extensions().get::<ToolName>().map(|name| name.0.clone())).next();
-        let paint = Paint::new(std::io::stderr().is_terminal());
+        let paint = Paint::new(render::errors_are_terminal());
         let line = paint.dim(&render::clean(&fields.line(tool.as_deref())));
         render::print_beside(&format!("{line}\n"));
     }

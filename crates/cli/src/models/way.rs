@@ -1,167 +1,198 @@
-//! How a model is reached: what the settings and the environment say about it, put together. Pure.
+//! How a model is reached: what the catalogue, the settings, what was stored and the environment say about it, put
+//! together. Pure.
 
-use haft_config::{Config, ModelConfig, Options, ProviderConfig};
-use haft_llm::catalogue::{self, DRIVERS, Dialect, Vendor};
-use haft_llm::quirks::{Accepts, Quirks};
-use haft_llm::{Secret, local};
-use serde_json::{Map, Value, json};
+use haft_llm::catalogue::{self, Dialect, Interleaved, Model, Shape, Speaks, Spoken, Status, Vendor};
+use haft_llm::quirks::{About, Accepts, Quirks};
+use haft_llm::vendors::{Wanted, wants};
+use haft_llm::{Deadlines, Key, Place, Secret, Server, local};
+use serde_json::{Map, Value};
 
+use super::entry::{Entry, Facts, address_variable};
+use super::world::{Environment, World};
 use crate::report::Usage;
-
-/// What the environment says: the value of a variable that is set and not empty.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Everything about the way to one model.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) dialect: Dialect,
-    pub(super) base_url: String,
-    pub(super) key: Option<Key>,
-    pub(super) headers: Vec<(String, String)>,
+    /// On whose machines.
+    pub(super) place: Place,
+    pub(super) server: Server,
     /// What the vendor calls the model.
     pub(super) api_id: String,
     /// Further fields of each request.
     pub(super) extra: Map<String, Value>,
     pub(super) thinking_field: Option<String>,
     pub(super) quirks: Quirks,
-    /// Its settings, for limits and prices.
-    pub(super) model: ModelConfig,
+    /// What it can do, take and cost.
+    pub(super) model: Model,
+    /// The variants that can be named.
+    pub(super) variants: Vec<catalogue::Variant>,
+    /// What a person should know who asks it.
+    pub(super) note: Option<String>,
 }
 
-/// A key, and how it is sent where there is a choice.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Key {
-    Plain(Secret),
-    Bearer(Secret),
-}
+/// The key by which OpenCode's own service lets free models be asked.
+const FREE_KEY: &str = "public";
 
 /// The way to the model `id` of `vendor`, with the settings that `variant` names laid over its own.
-pub(super) fn way(
-    vendor: &str,
+pub(super) fn way(vendor: &str, id: &str, variant: Option<&str>, world: &World<'_>) -> Result<Way, Usage> {
+    let entry = Entry::of(vendor, world)?;
+    let facts = entry.model(id, world)?;
+    reach(&entry, id, facts, variant, world)
+}
+
+/// The way to a model of which all is known.
+pub(super) fn reach(
+    entry: &Entry<'_>,
     id: &str,
+    facts: Facts,
     variant: Option<&str>,
-    config: &Config,
-    env: Environment<'_>,
+    world: &World<'_>,
 ) -> Result<Way, Usage> {
-    let (own, known) = (config.providers.get(vendor), catalogue::vendor(vendor));
-    if own.is_none() && known.is_none() {
-        return Err(unknown_vendor(vendor, config));
+    let (vendor, env) = (entry.id, world.env);
+    let stored = (world.stored)(vendor);
+    let driver = entry.driver(&facts.model);
+    let spoken = spoken(vendor, driver)?;
+    let key = key(entry, stored.as_ref().map(|stored| &stored.key), env);
+    let none = Map::new();
+    let wants = wants(&Wanted {
+        vendor,
+        model: &facts.model.id,
+        driver,
+        options: &options(entry, stored.as_ref().map(|stored| &stored.key), env),
+        stored: stored.as_ref().map_or(&none, |stored| &stored.stored),
+        env: &env,
+    });
+    let wants = wants.map_err(Usage)?;
+    let variable = |name: &str| wants.variables.iter().find(|(one, _)| *one == name).map(|(_, value)| value.clone());
+    let filled = |name: &str| variable(name).or_else(|| env(name));
+    let (dialect, base_url) = destination(entry, &facts.model, (wants.dialect, wants.base_url), spoken, &filled)?;
+    let own = entry.own.into_iter().flat_map(|own| &own.options.headers).chain(&facts.model.headers);
+    let own: Vec<_> = own.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut key = match (wants.key, key, wants.key_in) {
+        (Some(wanted), _, _) => Some(wanted),
+        (None, Some(Key::Plain(key)), Some(place)) => Some(place.key(&key)),
+        (None, key, Some(_) | None) => key,
+    };
+    // A free model of OpenCode's own service may be asked by anybody.
+    if key.is_none() && is_free(entry, &facts.model) {
+        key = Some(Key::Plain(Secret::new(FREE_KEY)));
     }
-    if !is_offered(vendor, config) {
-        let why = "`disabled_providers` or `enabled_providers` of the settings";
-        return Err(Usage(format!("the provider {vendor} is switched off by {why}")));
+    let shows_itself = own.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization") || name.contains("key"));
+    if key.is_none() && !wants.free && !shows_itself && wants_key(entry, env) {
+        return Err(no_key(entry));
     }
-    let none = ProviderConfig::default();
-    let own = own.unwrap_or(&none);
-    let model = model(vendor, id, own, known)?;
-    let driver = model.provider.as_ref().and_then(|one| one.npm.as_deref()).or(own.npm.as_deref());
-    let (dialect, driver_url) = spoken(vendor, driver, known)?;
-    let base_url = address(vendor, own, &model, known, driver_url, env)?;
-    let headers: Vec<_> =
-        own.options.headers.iter().chain(&model.headers).map(|(name, value)| (name.clone(), value.clone())).collect();
-    let key = key(own, known, dialect, env);
-    // Elsewhere it is not known whether one is wanted.
-    if let (None, Some(known)) = (&key, known)
-        && base_url == known.base_url
-        && let Some(name) = known.keys.first()
-        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization") || name.contains("key"))
-    {
-        return Err(Usage(format!(
-            "there is no key for {vendor}; set {name}, or provider.{vendor}.options.apiKey in opencode.json"
-        )));
-    }
-    let api_id = model.id.clone().unwrap_or_else(|| id.to_owned());
-    let mut extra = Map::new();
-    if vendor == "openrouter" {
-        extra.insert("usage".to_owned(), json!({"include": true}));
-    }
-    extra.extend(model.options.clone());
+    let speaks = Speaks { dialect, driver, model: &facts.model.id };
+    let variants = variants(&facts, speaks);
+    let mut all = wants.extra;
+    all.extend(facts.model.options.clone());
+    all.extend(facts.options.clone());
     if let Some(variant) = variant {
-        extra.extend(variant_of(variant, vendor, id, &model, dialect)?);
+        all.extend(variant_of(variant, vendor, id, &variants)?);
     }
+    let api_id = wants.model.unwrap_or_else(|| facts.model.id.clone());
+    let is_priced = entry.own.and_then(|own| own.models.get(id)).is_some_and(|own| own.cost.is_some());
+    let is_paid = wants.manners.is_paid() && !is_priced;
+    let deadlines = entry.own.map(|own| Deadlines::from_options(&own.options.other)).unwrap_or_default();
     Ok(Way {
         dialect,
-        base_url,
-        key,
-        headers,
-        extra,
-        thinking_field: thinking_field(model.interleaved.as_ref()),
-        quirks: quirks(vendor, &api_id, &model, own, known),
+        place: wants.place,
+        server: Server {
+            provider: vendor.to_owned(),
+            base_url,
+            key,
+            headers: wants.headers.into_iter().chain(own).collect(),
+            deadlines,
+            manners: wants.manners,
+        },
+        extra: all,
+        thinking_field: thinking_field(facts.model.interleaved.as_ref()),
+        quirks: quirks(entry, &api_id, &facts.model, driver),
+        note: note(vendor, id, &facts.model),
         api_id,
-        model,
+        model: match is_paid {
+            // The list has what it costs those who pay for each request.
+            true => Model { cost: Some(catalogue::Cost::default()), ..facts.model },
+            false => facts.model,
+        },
+        variants,
     })
 }
 
-/// Whether the settings let a vendor be asked. A refusal wins.
-pub(super) fn is_offered(vendor: &str, config: &Config) -> bool {
-    let names = |list: &[String]| list.iter().any(|name| name == vendor);
-    !names(&config.disabled_providers) && config.enabled_providers.as_deref().is_none_or(names)
-}
-
-/// Whether a vendor's settings let a model be asked.
-pub(super) fn is_listed(id: &str, provider: &ProviderConfig) -> bool {
-    let names = |list: &[String]| list.iter().any(|name| name == id);
-    !names(&provider.blacklist) && provider.whitelist.as_deref().is_none_or(names)
-}
-
-/// The settings of a model. Vendors that are known have more models than those that stand in the settings.
-fn model(vendor: &str, id: &str, own: &ProviderConfig, known: Option<&Vendor>) -> Result<ModelConfig, Usage> {
-    if !is_listed(id, own) {
-        let why = "`whitelist` or `blacklist`";
-        return Err(Usage(format!("the model {id} is switched off by {why} of provider.{vendor} in the settings")));
-    }
-    match own.models.get(id) {
-        Some(model) => Ok(model.clone()),
-        None if known.is_none() && !own.models.is_empty() => {
-            let have: Vec<&str> = own.models.keys().map(String::as_str).collect();
-            Err(Usage(format!("the provider {vendor} has no model {id:?} configured; it has {}", have.join(", "))))
-        }
-        None => Ok(ModelConfig::default()),
-    }
-}
-
-/// What a driver, else the vendor itself, speaks; with the driver's own address.
-fn spoken(
-    vendor: &str,
-    driver: Option<&str>,
-    known: Option<&Vendor>,
-) -> Result<(Dialect, Option<&'static str>), Usage> {
-    let Some(driver) = driver else {
-        return Ok((known.map_or(Dialect::Chat, |known| known.dialect), None));
-    };
-    let found = DRIVERS.iter().find(|(name, ..)| *name == driver);
-    found.map(|(_, dialect, address)| (*dialect, *address)).ok_or_else(|| {
-        let names: Vec<&str> = DRIVERS.iter().map(|(name, ..)| *name).collect();
+/// What a driver speaks; without one it is chat completions.
+fn spoken(vendor: &str, driver: Option<&str>) -> Result<Spoken, Usage> {
+    let Some(name) = driver else { return Ok(Spoken::As(Dialect::Chat, None)) };
+    catalogue::driver(name).map(|driver| driver.spoken).ok_or_else(|| {
         Usage(format!(
-            "the provider {vendor} wants the driver {driver}, whose dialect haft does not speak; it speaks those of {}",
-            names.join(", ")
+            "the provider {vendor} wants the driver {name}, which haft does not know; if it speaks like OpenAI, say \
+             \"npm\": \"@ai-sdk/openai-compatible\" and its options.baseURL"
         ))
     })
 }
 
-fn address(
-    vendor: &str,
-    own: &ProviderConfig,
-    model: &ModelConfig,
-    known: Option<&Vendor>,
-    driver_url: Option<&str>,
+/// What is spoken, and where. Who has something to say: the vendor's own rules, the settings, the model, the vendor's
+/// entry, the driver.
+fn destination(
+    entry: &Entry<'_>,
+    model: &Model,
+    (dialect, base_url): (Option<Dialect>, Option<String>),
+    spoken: Spoken,
     env: Environment<'_>,
-) -> Result<String, Usage> {
-    let written = own.options.base_url.clone();
-    let written = written.or_else(|| model.provider.as_ref().and_then(|one| one.api.clone())).or(own.api.clone());
-    if let Some(written) = written.filter(|address| !address.is_empty()) {
-        return expand(vendor, &written, env);
+) -> Result<(Dialect, String), Usage> {
+    let given = entry.own.and_then(|own| own.options.base_url.as_deref()).filter(|url| !url.is_empty());
+    let (usual, driver_url) = match spoken {
+        Spoken::As(dialect, url) => (dialect, url),
+        Spoken::Not(_) if base_url.is_some() || given.is_some() => (Dialect::Chat, None),
+        Spoken::Not(why) => return Err(Usage(format!("{}/{} cannot be asked: {why}", entry.id, model.id))),
+    };
+    let shape = model.provider.as_ref().and_then(|way| way.shape);
+    let usual = match (usual, shape) {
+        (Dialect::Chat | Dialect::Responses, Some(Shape::Responses)) => Dialect::Responses,
+        (Dialect::Chat | Dialect::Responses, Some(Shape::Completions)) => Dialect::Chat,
+        (usual, Some(_) | None) => usual,
+    };
+    let given = given.map(|given| expand(entry.id, given, env)).transpose()?;
+    // A vendor may make more of the address that the settings give, but not send anything elsewhere.
+    let base_url = base_url.filter(|url| given.as_deref().is_none_or(|given| host(given) == host(url)));
+    let base_url = match base_url.or(given) {
+        Some(url) => url,
+        None => address(entry, model, driver_url, env)?,
+    };
+    Ok((dialect.unwrap_or(usual), base_url))
+}
+
+/// The scheme, host and port of an address.
+fn host(url: &str) -> &str {
+    let begin = url.find("://").map_or(0, |at| at + "://".len());
+    let end = url[begin..].find(['/', '?', '#']).map_or(url.len(), |at| begin + at);
+    &url[..end]
+}
+
+fn address(entry: &Entry<'_>, model: &Model, driver_url: Option<&str>, env: Environment<'_>) -> Result<String, Usage> {
+    let vendor = entry.id;
+    let own = entry.own.and_then(|own| own.api.as_deref()).filter(|url| !url.is_empty());
+    let single = model.provider.as_ref().and_then(|way| way.api.as_deref());
+    if let Some(written) = single.or(own) {
+        return expand(vendor, written, env);
     }
-    let told = known.and_then(|known| match (known.id, known.address) {
-        ("ollama", _) => Some(format!("{}/v1", local::ollama_origin(&env("OLLAMA_HOST")?)?)),
-        ("anthropic", Some(name)) => env(name).map(versioned),
-        (_, Some(name)) => env(name),
-        (_, None) => None,
-    });
-    let usual = || known.map(|known| known.base_url).or(driver_url).map(str::to_owned);
-    told.or_else(usual).ok_or_else(|| {
-        Usage(format!("the provider {vendor} has no address; set provider.{vendor}.options.baseURL in opencode.json"))
-    })
+    let told = || match vendor {
+        "ollama" => Some(format!("{}/v1", local::ollama_origin(&env("OLLAMA_HOST")?)?)),
+        "anthropic" => env(address_variable(vendor)?).map(versioned),
+        _ => env(address_variable(vendor)?),
+    };
+    if let Some(told) = told() {
+        return Ok(told);
+    }
+    // Some list the whole path.
+    let known = entry.known.and_then(|known| known.api.as_deref());
+    let known = known.map(|url| url.trim_end_matches('/').trim_end_matches("/chat/completions"));
+    match known.or(driver_url) {
+        Some(url) => expand(vendor, url, env),
+        None => Err(Usage(format!(
+            "the provider {vendor} has no address; set provider.{vendor}.options.baseURL in opencode.json"
+        ))),
+    }
 }
 
 /// Anthropic's own programs take the address of the host alone, others one that ends in the version.
@@ -190,88 +221,152 @@ fn expand(vendor: &str, address: &str, env: Environment<'_>) -> Result<String, U
     Ok(whole)
 }
 
-fn key(own: &ProviderConfig, known: Option<&Vendor>, dialect: Dialect, env: Environment<'_>) -> Option<Key> {
-    let Options { api_key, other, .. } = &own.options;
-    if let Some(key) = api_key.as_ref().filter(|key| !key.is_empty()) {
+/// The settings' own key, else what is stored, else that of the environment.
+fn key(entry: &Entry<'_>, stored: Option<&Key>, env: Environment<'_>) -> Option<Key> {
+    let options = entry.own.map(|own| &own.options);
+    if let Some(key) = options.and_then(|options| options.api_key.as_ref()).filter(|key| !key.is_empty()) {
         return Some(Key::Plain(Secret::new(key)));
     }
-    if let Some(token) = other.get("authToken").and_then(Value::as_str).filter(|token| !token.is_empty()) {
+    let token = options.and_then(|options| options.other.get("authToken")).and_then(Value::as_str);
+    if let Some(token) = token.filter(|token| !token.is_empty()) {
         return Some(Key::Bearer(Secret::new(token)));
     }
-    let named = own.env.iter().map(String::as_str);
-    let usual = known.filter(|_| own.env.is_empty()).into_iter().flat_map(|known| known.keys.iter().copied());
-    if let Some(key) = named.chain(usual).find_map(env) {
+    if let Some(stored) = stored {
+        return Some(stored.clone());
+    }
+    if let Some(key) = entry.keys().into_iter().filter(|name| is_sent(name)).find_map(env) {
         return Some(Key::Plain(Secret::new(key)));
     }
-    let is_anthropic = dialect == Dialect::Messages && known.is_some_and(|known| known.id == "anthropic");
-    env("ANTHROPIC_AUTH_TOKEN").filter(|_| is_anthropic).map(|token| Key::Bearer(Secret::new(token)))
+    let token = || env("ANTHROPIC_AUTH_TOKEN").map(|token| Key::Bearer(Secret::new(token)));
+    if entry.id == "anthropic" { token() } else { None }
 }
 
-/// The fields that a variant stands for: as configured, else the usual ones of the dialect.
+/// Whether what such a variable holds is sent as it is: of others, tokens and signatures are made.
+fn is_sent(name: &str) -> bool {
+    !matches!(
+        name,
+        "GOOGLE_APPLICATION_CREDENTIALS" | "AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY" | "AICORE_SERVICE_KEY"
+    )
+}
+
+/// What the settings say to the vendor's driver, with a key that is stored where they have none.
+fn options(entry: &Entry<'_>, stored: Option<&Key>, env: Environment<'_>) -> Map<String, Value> {
+    let mut options = entry.own.map(|own| own.options.other.clone()).unwrap_or_default();
+    let url = entry.own.and_then(|own| own.options.base_url.as_deref()).filter(|url| !url.is_empty());
+    if let Some(url) = url.and_then(|url| expand(entry.id, url, env).ok()) {
+        options.insert("baseURL".to_owned(), url.into());
+    }
+    let own = entry.own.and_then(|own| own.options.api_key.as_deref()).filter(|key| !key.is_empty());
+    let key = own.or(match stored {
+        Some(Key::Plain(key)) => Some(key.expose()),
+        Some(Key::Bearer(_) | Key::Header(..) | Key::Signed(_)) | None => None,
+    });
+    if let Some(key) = key {
+        options.insert("apiKey".to_owned(), key.into());
+    }
+    options
+}
+
+/// Whether a request without a key is bound to fail. At an address of the user's own it is not known.
+fn wants_key(entry: &Entry<'_>, env: Environment<'_>) -> bool {
+    let own = entry.own.is_some_and(|own| own.options.base_url.is_some() || own.api.is_some());
+    let told = address_variable(entry.id).is_some_and(|name| env(name).is_some());
+    let known = entry.known.is_some_and(|known| !known.is_local() && known.keys().next().is_some());
+    known && !own && !told
+}
+
+fn no_key(entry: &Entry<'_>) -> Usage {
+    let (vendor, keys) = (entry.id, entry.keys());
+    let free = match vendor {
+        "opencode" => " (models that cost nothing need none)",
+        _ => "",
+    };
+    let variable = keys.first().map(|name| format!(", set {name}")).unwrap_or_default();
+    Usage(format!(
+        "there is no key for {vendor}{free}; store one with `haft auth login {vendor}`{variable}, or write it to \
+         provider.{vendor}.options.apiKey in opencode.json"
+    ))
+}
+
+/// Whether a model may be asked without a key.
+pub(super) fn is_free(entry: &Entry<'_>, model: &Model) -> bool {
+    entry.id == "opencode" && model.cost.as_ref().is_some_and(catalogue::Cost::is_free)
+}
+
+/// The variants of a model: those of the catalogue with what the settings say laid over them.
+fn variants(facts: &Facts, speaks: Speaks<'_>) -> Vec<catalogue::Variant> {
+    let mut all = catalogue::variants(&facts.model, speaks);
+    for (name, own) in &facts.variants {
+        if own.get("disabled") == Some(&Value::Bool(true)) {
+            all.retain(|(one, _)| one != name);
+            continue;
+        }
+        let own = own.iter().filter(|(key, _)| *key != "disabled").map(|(key, value)| (key.clone(), value.clone()));
+        match all.iter_mut().find(|(one, _)| one == name) {
+            Some((_, known)) => known.extend(own),
+            None => all.push((name.clone(), own.collect())),
+        }
+    }
+    all
+}
+
+/// The fields that a variant stands for.
 fn variant_of(
     variant: &str,
     vendor: &str,
     id: &str,
-    model: &ModelConfig,
-    dialect: Dialect,
+    variants: &[catalogue::Variant],
 ) -> Result<Map<String, Value>, Usage> {
-    let off = |fields: &Map<String, Value>| fields.get("disabled") == Some(&Value::Bool(true));
-    if let Some(fields) = model.variants.get(variant).filter(|fields| !off(fields)) {
-        return Ok(fields
-            .iter()
-            .filter(|(name, _)| *name != "disabled")
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect());
+    if let Some((_, fields)) = variants.iter().find(|(name, _)| name == variant) {
+        return Ok(fields.clone());
     }
-    let usual: &[&str] = match dialect {
-        Dialect::Chat => &["low", "medium", "high"],
-        Dialect::Messages => &["high", "max"],
-    };
-    if !usual.contains(&variant) || model.variants.contains_key(variant) {
-        let mut names: Vec<&str> =
-            model.variants.iter().filter(|(_, one)| !off(one)).map(|(name, _)| &**name).collect();
-        names.extend(usual.iter().filter(|name| !model.variants.contains_key(**name)));
-        return Err(Usage(format!("{vendor}/{id} has no variant {variant:?}; it has {}", names.join(", "))));
-    }
-    let fields = match dialect {
-        Dialect::Chat => json!({"reasoning_effort": variant}),
-        Dialect::Messages => {
-            json!({"thinking": {"type": "enabled", "budget_tokens": if variant == "max" { 31_999 } else { 16_000 }}})
-        }
-    };
-    Ok(fields.as_object().cloned().unwrap_or_default())
+    let names: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
+    let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Err(Usage(format!("{vendor}/{id} has no variant {variant:?}; it has {has}")))
 }
 
-fn thinking_field(interleaved: Option<&Value>) -> Option<String> {
-    let field = match interleaved? {
-        Value::String(field) => field,
-        other => other.get("field")?.as_str()?,
-    };
-    (!field.is_empty()).then(|| field.to_owned())
+fn thinking_field(interleaved: Option<&Interleaved>) -> Option<String> {
+    match interleaved? {
+        // These are no text: they go back as they came.
+        Interleaved::Field { field } if field == "reasoning_details" => None,
+        Interleaved::Field { field } => Some(field.clone()).filter(|field| !field.is_empty()),
+        Interleaved::Whether(_) => None,
+    }
 }
 
-/// A model of one's own can be shown what its settings say; of those of known vendors more is not known, and tried.
-fn quirks(vendor: &str, api_id: &str, model: &ModelConfig, own: &ProviderConfig, known: Option<&Vendor>) -> Quirks {
-    let reads = |list: &[String]| {
-        let has = |kind: &str| list.iter().any(|one| one == kind);
-        Accepts { image: has("image"), pdf: has("pdf"), audio: has("audio"), video: has("video") }
-    };
+/// A model can be shown what is said of it. A model of one's own of which nothing is said reads words alone; of others
+/// more is not known, and tried.
+fn quirks(entry: &Entry<'_>, api_id: &str, model: &Model, driver: Option<&str>) -> Quirks {
     let accepts = match &model.modalities {
-        Some(modalities) => Some(reads(&modalities.input)),
-        None if known.is_none() && !own.models.is_empty() => Some(Accepts::default()),
+        Some(_) => {
+            let has = |kind: &str| model.reads(kind) == Some(true);
+            Some(Accepts { image: has("image"), pdf: has("pdf"), audio: has("audio"), video: has("video") })
+        }
+        None if entry.known.is_none() && entry.own.is_some_and(|own| !own.models.is_empty()) => {
+            Some(Accepts::default())
+        }
         None => None,
     };
-    Quirks { accepts, no_tools: model.tool_call == Some(false), ..Quirks::of(vendor, api_id) }
+    let about = About {
+        vendor: entry.id,
+        model: api_id,
+        driver,
+        reasoning: model.reasoning,
+        temperature: model.temperature,
+        output: Some(model.limit.output).filter(|output| *output > 0),
+        options: entry.own.map(|own| &own.options.other),
+        own: entry.known.is_none_or(Vendor::is_local),
+    };
+    Quirks { accepts, no_tools: model.tool_call == Some(false), ..Quirks::about(&about) }
 }
 
-fn unknown_vendor(vendor: &str, config: &Config) -> Usage {
-    let mut names: Vec<&str> = config.providers.keys().map(String::as_str).collect();
-    names.extend(catalogue::VENDORS.iter().map(|vendor| vendor.id).filter(|id| !config.providers.contains_key(*id)));
-    names.extend(["script", "replay"]);
-    Usage(format!(
-        "there is no provider {vendor:?}; there are {}. Add it to opencode.json under `provider`",
-        names.join(", ")
-    ))
+fn note(vendor: &str, id: &str, model: &Model) -> Option<String> {
+    match model.status {
+        Status::Deprecated => Some(format!(
+            "{vendor}/{id} is going to be switched off by its vendor, or is gone already; haft models {vendor} lists others"
+        )),
+        Status::Alpha | Status::Beta | Status::Active => None,
+    }
 }
 
 #[cfg(test)]

@@ -3,21 +3,12 @@
 use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use super::screen::{self, Raw, Size};
 use super::style::{clipped, shown_width};
 
 /// The lines at the bottom of this process's terminal. There is one terminal, and whoever prints to it (the run, the log, a
 /// complaint) must know what stands there.
 static BOTTOM: LazyLock<Bottom> = LazyLock::new(Bottom::default);
-
-/// How large a terminal is that does not say it.
-const USUAL: Size = Size { columns: 80, rows: 24 };
-
-/// The size of a terminal in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub columns: usize,
-    pub rows: usize,
-}
 
 /// The lines that are drawn anew. A handle, cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -37,12 +28,14 @@ pub(crate) struct Console<W> {
     size: Box<dyn Fn() -> Size + Send>,
 }
 
-impl<W: Write> Console<W> {
-    /// Draws through `out` on this process's terminal.
-    pub(crate) fn new(out: W) -> Self {
-        Self { out, bottom: BOTTOM.clone(), size: Box::new(terminal_size) }
+impl Console<Raw> {
+    /// Draws on this process's terminal.
+    pub(crate) fn here() -> Self {
+        Self { out: screen::raw(), bottom: BOTTOM.clone(), size: Box::new(screen::size) }
     }
+}
 
+impl<W: Write> Console<W> {
     /// Draws through `out` on something of its own.
     #[cfg(test)]
     pub(crate) fn of_size(out: W, size: impl Fn() -> Size + Send + 'static) -> Self {
@@ -60,8 +53,10 @@ impl<W: Write> Console<W> {
         // What has scrolled away cannot be drawn anew.
         let live = &live[live.len().saturating_sub(rows.saturating_sub(1).max(1))..];
         // In the last column a terminal is undecided about the next line.
-        let live: Vec<String> = live.iter().map(|line| clipped(line, columns.saturating_sub(1))).collect();
-        let bytes = self.bottom.lock().change(above, live, columns);
+        let live: Vec<String> =
+            live.iter().map(|line| clipped(&screen::line(line), columns.saturating_sub(1))).collect();
+        let above: Vec<String> = above.iter().map(|line| screen::line(line)).collect();
+        let bytes = self.bottom.lock().change(&above, live, columns);
         if !bytes.is_empty() {
             // A terminal that went away must not stop the turn; the end of the run finds out.
             let _ = self.out.write_all(bytes.as_bytes()).and_then(|()| self.out.flush());
@@ -121,39 +116,22 @@ impl Drawn {
 
 /// Prints `text`, which ends with a line end, to stderr, above what is drawn at the bottom of the terminal.
 pub(crate) fn print_beside(text: &str) {
-    use std::io::IsTerminal;
-    let mut screen = std::io::stderr().lock();
     let drawn = BOTTOM.lock();
     // Nobody there to read it is no error.
-    let _ = match drawn.lines.is_empty() || !screen.is_terminal() {
-        true => screen.write_all(text.as_bytes()),
-        false => {
-            let text = format!("{}{text}{}", drawn.erased(terminal_size().columns), drawn.lines.join("\n"));
-            screen.write_all(text.as_bytes())
-        }
+    let _ = match drawn.lines.is_empty() || !screen::errors_are_terminal() {
+        true => screen::beside("", text, ""),
+        false => screen::beside(&drawn.erased(screen::size().columns), text, &drawn.lines.join("\n")),
     };
 }
 
 /// Takes what is drawn off the terminal, if something still is: the program ends.
 pub(crate) fn leave() {
     let mut drawn = BOTTOM.lock();
-    let erased = drawn.erased(terminal_size().columns);
+    let erased = drawn.erased(screen::size().columns);
     drawn.lines.clear();
     drop(drawn);
     if !erased.is_empty() {
-        let _ = std::io::stderr().lock().write_all(erased.as_bytes());
-    }
-}
-
-/// The size of the terminal that the program draws on.
-pub(crate) fn terminal_size() -> Size {
-    let asked = rustix::termios::tcgetwinsize(std::io::stdout());
-    let asked = asked.or_else(|_| rustix::termios::tcgetwinsize(std::io::stderr()));
-    match asked {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
-        }
-        _ => USUAL,
+        let _ = screen::erase(&erased);
     }
 }
 

@@ -4,26 +4,32 @@ mod clean;
 mod console;
 mod json;
 mod markdown;
+mod page;
 mod paint;
+mod screen;
 #[cfg(test)]
 mod story;
 mod style;
 mod terminal;
 mod text;
 mod tool_line;
+mod unseen;
 mod usage;
 mod words;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 pub(crate) use clean::{clean, spelled};
 pub(crate) use console::{Console, leave, print_beside};
 pub(crate) use json::Json;
+pub(crate) use page::Page;
 pub(crate) use paint::Paint;
+pub(crate) use screen::{errors, errors_are_terminal, out, out_is_terminal, size};
 pub(crate) use terminal::Terminal;
 pub(crate) use text::Text;
-pub(crate) use tool_line::{diff_lines, doing as tool_doing, lines as tool_lines};
+pub(crate) use tool_line::{diff_on, doing as tool_doing, lines as tool_lines};
+pub(crate) use usage::spent;
 
 use self::markdown::{Look, Markdown};
 use haft_protocol::Event;
@@ -62,6 +68,11 @@ pub(crate) fn complain(text: &str) {
     print_beside(&format!("{}\n", clean(text)));
 }
 
+/// Prints a line to stderr that was painted by us.
+pub(crate) fn complain_painted(text: &str) {
+    print_beside(&format!("{text}\n"));
+}
+
 /// Says that a request failed and is made again. `tried`: how often it has failed. `left`: how long until the next try.
 fn wait(tried: u32, why: &str, left: Duration) -> String {
     let next = tried.saturating_add(1);
@@ -71,13 +82,13 @@ fn wait(tried: u32, why: &str, left: Duration) -> String {
     }
 }
 
-/// Prints a line to stdout.
+/// Prints a line to stdout. On a terminal without what it would obey, else byte for byte.
 ///
 /// # Errors
 ///
 /// When nobody reads it any more.
 pub(crate) fn say(text: &str) -> Result<(), Output> {
-    let mut out = std::io::stdout().lock();
+    let mut out = out();
     writeln!(out, "{text}")?;
     Ok(out.flush()?)
 }
@@ -110,7 +121,7 @@ pub(crate) fn escaped(json: &str) -> String {
 /// Whether stdout is a terminal on which lines can be drawn anew.
 pub(crate) fn can_draw() -> bool {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !dumb && std::io::stdout().is_terminal()
+    !dumb && out_is_terminal()
 }
 
 /// An answer of the model as a terminal shows it, or as it is where stdout is none.
@@ -118,7 +129,7 @@ pub(crate) fn answer(text: &str, paint: Paint) -> String {
     if !can_draw() {
         return clean(text).into_owned();
     }
-    let mut markdown = Markdown::new(Look { columns: terminal::columns(console::terminal_size()), paint });
+    let mut markdown = Markdown::new(Look { columns: terminal::columns(size()), paint });
     markdown.push(text);
     markdown.end().join("\n")
 }

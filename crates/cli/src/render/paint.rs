@@ -23,7 +23,7 @@ impl Paint {
     pub(crate) const ON: Self = Self { on: true };
 
     /// Whether it paints.
-    pub(super) fn is_on(self) -> bool {
+    pub(crate) fn is_on(self) -> bool {
         self.on
     }
 

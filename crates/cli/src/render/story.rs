@@ -26,6 +26,7 @@ pub(super) fn story() -> (SessionId, Vec<Event>) {
             tokens: Tokens::default(),
             finish: None,
             error: None,
+            structured: None,
         });
         events.push(Event::MessageUpdated { session_id: session.clone(), info: Box::new(info) });
         id

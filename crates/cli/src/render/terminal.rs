@@ -8,8 +8,9 @@ use haft_protocol::{
     Clock, Event, Id, Message, MessageId, Object, Part, PartId, PartKind, Session, SessionId, Status, Tokens, ToolState,
 };
 
-use super::console::{Console, Size};
+use super::console::Console;
 use super::markdown::Look;
+use super::screen::Size;
 use super::tool_line::{doing, latest, lines};
 use super::usage::used;
 use super::wait;
@@ -334,7 +335,12 @@ impl<W: Write + Send> Terminal<W> {
                 Work::Calls(tool) => format!("{} writes a call of {tool}", self.model),
                 Work::Waits { tried, why, until } => {
                     let left = until.saturating_duration_since(now);
-                    return vec![format!("{} {}", sign(), self.paint.dim(&wait(*tried, why, left)))];
+                    let how_to_end = if left.is_zero() { "" } else { " · Ctrl-C stops" };
+                    return vec![format!(
+                        "{} {}",
+                        sign(),
+                        self.paint.dim(&format!("{}{how_to_end}", wait(*tried, why, left)))
+                    )];
                 }
             };
             return vec![line(&what, *since)];

@@ -6,7 +6,7 @@ use haft_protocol::{Object, ToolState};
 use serde_json::Value;
 
 use self::headline::{headline, subject};
-use super::{Paint, clean, spelled};
+use super::{Page, Paint, clean, spelled};
 
 /// Most lines of a diff that are shown.
 const DIFF_LINES: usize = 60;
@@ -128,15 +128,17 @@ fn answer_lines(input: &Value, metadata: &Object, paint: Paint) -> Vec<String> {
 /// A unified diff without its heads, cut to size.
 fn short_diff(diff: &str, paint: Paint) -> Vec<String> {
     let body = diff_body(diff);
-    let mut lines: Vec<String> =
-        body.iter().take(DIFF_LINES).map(|line| diff_line(line, &cut(&spelled(line)), paint)).collect();
+    let mut lines: Vec<String> = body.iter().take(DIFF_LINES).map(|line| diff_line(line, paint)).collect();
     lines.extend(more(body.len(), DIFF_LINES, paint));
     lines
 }
 
 /// A unified diff without its heads, all of it: for whoever decides about it.
-pub(crate) fn diff_lines(diff: &str, paint: Paint) -> Vec<String> {
-    diff_body(diff).iter().map(|line| diff_line(line, &spelled(line), paint)).collect()
+pub(crate) fn diff_on(page: &mut Page, diff: &str, paint: Paint) {
+    for line in diff_body(diff) {
+        let shown = line.strip_prefix(FILE).unwrap_or(line);
+        page.put("  ", shown, |text| coloured(line, text, paint));
+    }
 }
 
 /// How the diff of a file begins. No line of a file does: a sign stands before it.
@@ -159,13 +161,18 @@ fn diff_body(diff: &str) -> Vec<&str> {
     body
 }
 
-fn diff_line(line: &str, shown: &str, paint: Paint) -> String {
-    let text = format!("  {shown}");
+fn diff_line(line: &str, paint: Paint) -> String {
+    let shown = line.strip_prefix(FILE).unwrap_or(line);
+    coloured(line, &format!("  {}", cut(&spelled(shown))), paint)
+}
+
+/// `text` in the colour of the line of a diff that it shows.
+fn coloured(line: &str, text: &str, paint: Paint) -> String {
     match line.as_bytes().first() {
-        Some(b'+') => paint.green(&text),
-        Some(b'-') => paint.red(&text),
-        _ if line.starts_with(FILE) => paint.bold(&format!("  {}", &shown[FILE.len()..])),
-        _ => paint.dim(&text),
+        Some(b'+') => paint.green(text),
+        Some(b'-') => paint.red(text),
+        _ if line.starts_with(FILE) => paint.bold(text),
+        _ => paint.dim(text),
     }
 }
 
@@ -178,13 +185,16 @@ fn shell_lines(metadata: &Object, paint: Paint) -> Vec<String> {
         lines.push(paint.dim(&format!("  … {earlier} earlier lines")));
     }
     lines.extend(output.lines().skip(earlier).map(|line| paint.dim(&format!("  {}", shortened(line)))));
+    let status = metadata.get("status").and_then(Value::as_str);
     match metadata.get("exit").and_then(Value::as_i64) {
         Some(0) => {}
         Some(code) => lines.push(paint.red(&format!("  exit code {code}"))),
-        None if metadata.get("status").and_then(Value::as_str) == Some("running") => {}
+        None if status == Some("running") => {}
         None => lines.push(paint.red("  stopped before its end")),
     }
-    let job = metadata.get("jobId").and_then(Value::as_str);
+    // Without a word on how it is, it is what a command left behind.
+    let goes_on = status.is_none_or(|status| status == "running");
+    let job = metadata.get("jobId").and_then(Value::as_str).filter(|_| goes_on);
     lines.extend(job.map(|job| paint.dim(&format!("  goes on as {}", one_line(job)))));
     lines
 }

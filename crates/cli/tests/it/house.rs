@@ -1,6 +1,7 @@
-//! Rules of the house: who may depend on whom.
+//! Rules of the house: who may depend on whom, and who may write to the terminal.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
@@ -10,19 +11,35 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("shell", &[]),
     ("permission", &["protocol"]),
     ("net", &[]),
+    ("vault", &[]),
     ("config", &["permission"]),
-    ("project", &["permission"]),
-    ("llm", &["net"]),
+    ("sandbox", &[]),
+    ("project", &["permission", "sandbox"]),
+    ("llm", &["net", "vault"]),
     ("store", &["protocol"]),
     ("tool", &["protocol", "permission"]),
     ("toolbox", &["protocol", "tool", "permission", "project", "shell", "net"]),
     ("session", &["protocol", "permission", "llm", "store", "tool", "project"]),
     (
         "cli",
-        &["protocol", "permission", "shell", "net", "config", "project", "llm", "store", "tool", "toolbox", "session"],
+        &[
+            "protocol",
+            "permission",
+            "shell",
+            "net",
+            "config",
+            "sandbox",
+            "project",
+            "llm",
+            "store",
+            "tool",
+            "toolbox",
+            "session",
+            "vault",
+        ],
     ),
     ("conformance", &["protocol", "permission", "shell", "config", "project", "tool", "toolbox", "session"]),
-    ("bench", &["llm", "permission", "project", "protocol", "tool", "toolbox"]),
+    ("bench", &["llm", "permission", "project", "protocol", "sandbox", "shell", "tool", "toolbox"]),
 ];
 
 #[test]
@@ -60,5 +77,44 @@ fn the_table_is_the_one_that_is_documented() {
         documented.sort_unstable();
         wanted.sort_unstable();
         assert_eq!(documented, wanted, "the row of {name} in ARCHITECTURE.md");
+    }
+}
+
+#[test]
+fn one_file_writes_to_the_terminal() {
+    let mut folders = vec![Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).to_path_buf()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    assert!(files.len() > 50, "the sources are where they were");
+    for path in files.iter().filter(|path| !path.ends_with("render/screen.rs")) {
+        let text = std::fs::read_to_string(path).unwrap();
+        for door in [
+            "stdout()",
+            "stderr()",
+            "Stdout",
+            "Stderr",
+            "print!(",
+            "println!(",
+            "/dev/stdout",
+            "/dev/stderr",
+            "/dev/fd",
+        ] {
+            // Text that is shown, as code of somebody else, is in the tests of those who show it.
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let tests = path.file_name().is_some_and(|name| name == "tests.rs");
+            let named = code.matches(door).count();
+            // clap says which of the two it means.
+            let allowed = door == "stderr()" && code.matches("use_stderr()").count() == named;
+            assert!(
+                tests || allowed || named == 0,
+                "{} names {door}; everything that is shown goes through render::screen",
+                path.display()
+            );
+        }
     }
 }

@@ -14,7 +14,7 @@ fn begins() -> String {
 }
 
 fn machine() -> Machine {
-    Machine::with(&[("opencode.json", r#"{"permission": {"bash": "allow", "edit": "allow"}}"#)])
+    Machine::uncaged(&[("opencode.json", r#"{"permission": {"bash": "allow", "edit": "allow"}}"#)])
 }
 
 fn number(machine: &Machine, name: &str) -> u32 {

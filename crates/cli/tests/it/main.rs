@@ -2,14 +2,25 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[cfg(target_os = "linux")]
+mod attacks;
+mod audit;
+mod auth;
 mod bad_input;
+mod budget;
+mod cage;
 mod demo;
+mod doctor;
+#[cfg(target_os = "linux")]
+mod everyday;
 mod face;
+mod hostile;
 mod house;
 mod jobs;
 mod kill;
 mod ledger;
 mod models;
+mod network;
 mod rules;
 mod run;
 mod session;
@@ -18,3 +29,4 @@ mod support;
 mod task;
 mod terminal;
 mod tool;
+mod trust;

@@ -24,7 +24,7 @@ fn decided(machine: &Machine, agent: &[&str], questions: &[(&str, &str)]) -> Vec
 
 #[test]
 fn each_agent_has_its_rules_under_the_users() {
-    let machine = Machine::with(&[("opencode.json", SETTINGS)]);
+    let machine = Machine::uncaged(&[("opencode.json", SETTINGS)]);
     let questions = [
         ("bash", "git log"),
         ("bash", "git log; rm x"),
@@ -50,7 +50,7 @@ fn each_agent_has_its_rules_under_the_users() {
 
 #[test]
 fn one_question_and_all_rules_are_answered_too() {
-    let machine = Machine::with(&[("opencode.json", SETTINGS)]);
+    let machine = Machine::uncaged(&[("opencode.json", SETTINGS)]);
     let one = machine.haft(&["debug", "rules", "edit", "secret/a"]).ok().json();
     assert_eq!(one, json!({"action": "deny", "rule": {"permission": "edit", "pattern": "secret/*", "action": "deny"}}));
     let all = machine.haft(&["debug", "rules"]).ok().json();

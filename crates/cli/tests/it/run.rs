@@ -212,7 +212,7 @@ fn equal_runs_with_a_scripted_clock_print_equal_bytes() {
 
 #[test]
 fn without_anybody_to_ask_a_command_is_denied_and_the_model_goes_on() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let answers =
         [r#"{"answer":[{"call":"bash","args":{"command":"touch made"}}]}"#, r#"{"answer":[{"text":"Then not."}]}"#];
     let served = Served::plays(&answers);
@@ -229,7 +229,7 @@ fn without_anybody_to_ask_a_command_is_denied_and_the_model_goes_on() {
 
 #[test]
 fn ctrl_c_stops_the_command_and_everything_it_started() {
-    let machine = Machine::with(&[("opencode.json", r#"{"permission": {"bash": "allow"}}"#)]);
+    let machine = Machine::uncaged(&[("opencode.json", r#"{"permission": {"bash": "allow"}}"#)]);
     let command = "sh -c 'echo $$ > inner.pid; exec sleep 1000' & echo $$ > outer.pid; wait";
     let call = json!({"answer": [{"text": "Waiting."}, {"call": "bash", "args": {"command": command}}]}).to_string();
     let model = machine.scenario(&[&call]);
@@ -258,7 +258,7 @@ fn ctrl_c_stops_the_command_and_everything_it_started() {
 
 #[test]
 fn a_second_ctrl_c_ends_a_command_that_does_not_want_to() {
-    let machine = Machine::with(&[("opencode.json", r#"{"permission": {"bash": "allow"}}"#)]);
+    let machine = Machine::uncaged(&[("opencode.json", r#"{"permission": {"bash": "allow"}}"#)]);
     let command = "trap '' TERM INT; echo $$ > stubborn.pid; while :; do sleep 1000; done";
     let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
     let model = machine.scenario(&[&call]);

@@ -6,9 +6,25 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// The variable that names the only way in which commands may be held in a cage.
+pub(crate) const RUNG: &str = "HAFT_SANDBOX_RUNG";
+
 /// A home and a project in a temporary folder that goes away with it.
 pub(crate) struct Machine {
     folder: tempfile::TempDir,
+}
+
+/// A folder for machines that is no folder for temporary files, because those may be written in every cage.
+pub(crate) fn solid_folder() -> PathBuf {
+    let temporary = [PathBuf::from("/tmp"), PathBuf::from("/var/tmp"), std::env::temp_dir()];
+    let own = std::env::var_os("HOME").map(PathBuf::from);
+    let places = [Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))), Some(PathBuf::from("/opt")), own];
+    let fit = |place: &PathBuf| {
+        let real = place.canonicalize();
+        real.is_ok_and(|real| !temporary.iter().any(|temporary| real.starts_with(temporary)))
+            && tempfile::tempdir_in(place).is_ok()
+    };
+    places.into_iter().flatten().find(fit).expect("a folder that can be written and is none for temporary files")
 }
 
 /// What a finished program left.
@@ -27,6 +43,15 @@ impl Machine {
         for (path, text) in files {
             machine.write(path, text);
         }
+        machine
+    }
+
+    /// The same, where commands run without a cage: each of them asks.
+    pub(crate) fn uncaged(files: &[(&str, &str)]) -> Self {
+        let machine = Self::with(files);
+        let settings = machine.root().join("config/opencode");
+        std::fs::create_dir_all(&settings).unwrap();
+        std::fs::write(settings.join("opencode.json"), r#"{"sandbox": {"mode": "off"}}"#).unwrap();
         machine
     }
 
@@ -70,8 +95,15 @@ impl Machine {
         format!("script/{}", path.display())
     }
 
-    /// `haft` with `args` in the project, with an environment that holds nothing of this machine's.
+    /// `haft` with `args` in the project, which it trusts, with an environment that holds nothing of this machine's.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.wary(args);
+        command.env("HAFT_TRUST", "1");
+        command
+    }
+
+    /// The same in a project that nobody has said to trust.
+    pub(crate) fn wary(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
         let root = self.root();
         command
@@ -83,6 +115,7 @@ impl Machine {
             .env("XDG_CONFIG_HOME", root.join("config"))
             .env("XDG_DATA_HOME", root.join("data"))
             .env("XDG_STATE_HOME", root.join("state"))
+            .env(RUNG, if cfg!(target_os = "linux") { "seatbelt" } else { "landlock" })
             .stdin(Stdio::null());
         command
     }

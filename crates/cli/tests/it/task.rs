@@ -12,7 +12,7 @@ const SAYS: &str = r#"{"answer":[{"text":"It says one."}]}"#;
 
 /// A machine where the agent `explore` plays `answers`; `settings` are laid over.
 pub(crate) fn machine(answers: &[&str], settings: Value) -> Machine {
-    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let machine = Machine::uncaged(&[("a.txt", "one\n")]);
     let path = machine.root().join("explore.jsonl");
     let text = format!("{{\"haft\":\"scenario\",\"version\":1}}\n{}\n", answers.join("\n"));
     std::fs::write(&path, text).unwrap();
@@ -107,7 +107,7 @@ fn definitions_name_the_agents_and_what_was_switched_on() {
 #[test]
 fn a_command_that_is_a_task_shows_its_first_request() {
     let served = Served::plays(&[SAYS]);
-    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let machine = Machine::uncaged(&[("a.txt", "one\n")]);
     let mut config: Value = serde_json::from_str(&server_config(&served.url())).unwrap();
     config["command"] = json!({"see": {"template": "See $1.", "agent": "explore"}});
     machine.write("opencode.json", &config.to_string());

@@ -15,7 +15,7 @@ use crate::support::{Machine, is_running, parts, wait_for};
 /// failure that shows the screen.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Columns of a usual terminal.
-const WIDE: u16 = 100;
+pub(crate) const WIDE: u16 = 100;
 /// Rows of the screen that tests look at: so many that nothing scrolls away.
 const ROWS: NonZeroU16 = NonZeroU16::new(200).unwrap();
 const CTRL_C: &str = "\u{3}";
@@ -33,9 +33,9 @@ const ASK_FOR_EDITS: (&str, &str) = ("opencode.json", r#"{"permission": {"edit":
 
 #[test]
 fn a_yes_runs_the_command_once() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[TOUCH, TOUCH, DONE]);
-    terminal.wait_for("The agent wants to run a command\n  touch made\n  [y] yes, once");
+    terminal.wait_for("The agent wants to run a command\n  touch made\n  · writes made in the project\n  [a] always: adds the rule  bash \"touch *\": allow  for this project\n  [y] yes, once");
     terminal.type_text("y\n");
     // The model's next answer asks again, so by then the first command has run.
     terminal.wait_for_times(CHOICES, 2);
@@ -52,7 +52,7 @@ fn tasks_ask_in_their_own_names_and_show_what_they_do() {
     let task = |about: &str| json!({"call": "task", "args": {"description": about, "prompt": about, "subagent_type": "explore"}});
     let two = json!({"answer": [task("one thing"), task("another thing")]}).to_string();
     let mut terminal = run(&machine, &[&two, DONE]);
-    terminal.wait_for("The agent explore at its task wants to run a command\n  echo looked\n  [y] yes, once");
+    terminal.wait_for("The agent explore at its task wants to run a command\n  echo looked\n  [a] always: adds the rule  bash \"echo *\": allow  for this project\n  [y] yes, once");
     terminal.type_text("y\n");
     terminal.wait_for_times(CHOICES, 2);
     terminal.type_text("y\n");
@@ -63,7 +63,7 @@ fn tasks_ask_in_their_own_names_and_show_what_they_do() {
 
 #[test]
 fn words_are_shown_as_they_come() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[r#"{"answer":[{"text":"Half a sen"},{"hang":true}]}"#]);
     terminal.wait_for("Half a sen");
     terminal.type_text(CTRL_C);
@@ -72,11 +72,11 @@ fn words_are_shown_as_they_come() {
 
 #[test]
 fn always_allows_all_later_edits_of_the_run() {
-    let machine = Machine::with(&[ASK_FOR_EDITS, ("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let machine = Machine::uncaged(&[ASK_FOR_EDITS, ("a.txt", "one\n"), ("b.txt", "one\n")]);
     let edit = |path| json!({"answer": [{"call": "edit", "args": {"filePath": path, "oldString": "one", "newString": "two"}}]});
     let mut terminal = run(&machine, &[&edit("a.txt").to_string(), &edit("b.txt").to_string(), DONE]);
     terminal.wait_for("The agent wants to change a file\n  a.txt\n");
-    for shown in ["-one", "+two", "[a] yes, and all like it"] {
+    for shown in ["-one", "+two", "[a] always: adds the rule  edit \"*\": allow  for this project"] {
         terminal.wait_for(shown);
     }
     terminal.answer("a\n");
@@ -87,7 +87,7 @@ fn always_allows_all_later_edits_of_the_run() {
 
 #[test]
 fn always_holds_for_later_runs_in_the_project_until_it_is_taken_back() {
-    let machine = Machine::with(&[ASK_FOR_EDITS]);
+    let machine = Machine::uncaged(&[ASK_FOR_EDITS]);
     let mut terminal = run(&machine, &[WRITE, DONE]);
     terminal.answer("a\n");
     terminal.ends_well();
@@ -106,7 +106,7 @@ fn always_holds_for_later_runs_in_the_project_until_it_is_taken_back() {
 
 #[test]
 fn a_no_ends_all_questions_of_the_answer_and_the_run() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[TOUCH_TWICE, DONE]);
     terminal.answer("n\n");
     terminal.ends_refused(&machine);
@@ -114,7 +114,7 @@ fn a_no_ends_all_questions_of_the_answer_and_the_run() {
 
 #[test]
 fn advice_goes_to_the_model_and_the_turn_goes_on() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[TOUCH_TWICE, DONE]);
     terminal.answer("make two.txt instead\n");
     terminal.ends_well();
@@ -127,7 +127,7 @@ fn advice_goes_to_the_model_and_the_turn_goes_on() {
 #[test]
 fn what_is_no_answer_is_asked_again() {
     for typed in ["\n", "a\n", &format!("{ARROW_UP}\n")] {
-        let machine = Machine::with(&[]);
+        let machine = Machine::uncaged(&[]);
         // What it would run is not known beforehand.
         let mut terminal =
             run(&machine, &[r#"{"answer":[{"call":"bash","args":{"command":"$(echo touch) made"}}]}"#, DONE]);
@@ -144,7 +144,7 @@ fn what_is_no_answer_is_asked_again() {
 fn what_was_typed_before_a_question_does_not_answer_it() {
     let wait = "read line < gate";
     let settings = json!({"permission": {"bash": {"*": "ask", wait: "allow"}}}).to_string();
-    let machine = Machine::with(&[("opencode.json", &settings)]);
+    let machine = Machine::uncaged(&[("opencode.json", &settings)]);
     let mut gate = gate(&machine);
     let pause = json!({"answer": [{"text": "Wait."}, {"call": "bash", "args": {"command": wait}}]}).to_string();
     let mut terminal = run(&machine, &[&pause, TOUCH, DONE]);
@@ -159,7 +159,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
 
 #[test]
 fn ctrl_c_at_a_question_stops_the_run() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[TOUCH, DONE]);
     terminal.answer(CTRL_C);
     assert_eq!(terminal.wait_exit(), 130);
@@ -170,7 +170,7 @@ fn ctrl_c_at_a_question_stops_the_run() {
 
 #[test]
 fn ctrl_c_stops_the_command_that_runs() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let command = "echo $$ > pid; exec sleep 1000";
     let mut terminal =
         run(&machine, &[&json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string()]);
@@ -185,7 +185,7 @@ fn ctrl_c_stops_the_command_that_runs() {
 
 #[test]
 fn ctrl_d_is_a_no() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[TOUCH, DONE]);
     terminal.answer(CTRL_D);
     terminal.ends_refused(&machine);
@@ -193,7 +193,7 @@ fn ctrl_d_is_a_no() {
 
 #[test]
 fn a_command_cannot_dress_up_its_question() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let command = "echo '\u{1b}[2J\u{1b}]0;title\u{7} \u{202e}lamrah'";
     let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
     let mut terminal = run(&machine, &[&call, DONE]);
@@ -207,7 +207,7 @@ fn a_command_cannot_dress_up_its_question() {
 
 #[test]
 fn a_prompt_from_a_pipe_still_asks_at_the_keyboard() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let model = machine.scenario(&[TOUCH, DONE]);
     let haft = machine.command(&["run", "--model", &model]);
     let mut shell = Command::new("sh");
@@ -223,7 +223,7 @@ fn a_prompt_from_a_pipe_still_asks_at_the_keyboard() {
 #[test]
 fn colours_are_there_unless_they_are_unwanted() {
     for unwanted in [false, true] {
-        let machine = Machine::with(&[ASK_FOR_EDITS]);
+        let machine = Machine::uncaged(&[ASK_FOR_EDITS]);
         let model = machine.scenario(&[WRITE, DONE]);
         let mut command = machine.command(&["run", "go", "--model", &model]);
         if unwanted {
@@ -249,12 +249,13 @@ fn is_style(code: &str) -> bool {
 
 #[test]
 fn a_narrow_terminal_shows_the_whole_question() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let command = format!("touch made; echo {}", "word ".repeat(30));
     let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
     let model = machine.scenario(&[&call, DONE]);
     let mut terminal = Terminal::open(&machine.command(&["run", "go", "--model", &model]), 40);
-    terminal.wait_for(command.trim_end());
+    terminal.wait_for(CHOICES);
+    assert!(terminal.screen().replace("\n  ┆ ", "").contains(command.trim_end()), "{}", terminal.screen());
     terminal.answer("y\n");
     terminal.ends_well();
     assert!(machine.project().join("made").exists());
@@ -262,7 +263,7 @@ fn a_narrow_terminal_shows_the_whole_question() {
 
 #[test]
 fn the_demo_plays_in_a_terminal() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let root = machine.root().join("demo");
     let mut terminal = Terminal::open(&machine.command(&["demo", "--fast", "--dir", root.to_str().unwrap()]), WIDE);
     assert_eq!(terminal.wait_exit(), 0);
@@ -277,7 +278,7 @@ const LAID_OUT: &str = "\nFound\n\nIt is bold, see here (https://a.b).\n\n• on
 #[test]
 fn an_answer_is_laid_out_while_it_comes() {
     for pieces in [1, 40] {
-        let machine = Machine::with(&[]);
+        let machine = Machine::uncaged(&[]);
         let mut terminal = run(&machine, &[&format!(r#"{{"answer":[{{"text":"{MARKDOWN}","pieces":{pieces}}}]}}"#)]);
         terminal.ends_well();
         assert!(terminal.screen().contains(LAID_OUT), "{}", terminal.screen());
@@ -287,7 +288,7 @@ fn an_answer_is_laid_out_while_it_comes() {
 
 #[test]
 fn a_terminal_that_cannot_draw_gets_the_words_alone() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let model = machine.scenario(&[&format!(r#"{{"answer":[{{"text":"{MARKDOWN}","pieces":9}}]}}"#)]);
     let mut command = machine.command(&["run", "go", "--model", &model]);
     let mut terminal = Terminal::open(command.env("TERM", "dumb"), WIDE);
@@ -298,7 +299,7 @@ fn a_terminal_that_cannot_draw_gets_the_words_alone() {
 
 #[test]
 fn who_is_at_work_is_said_while_it_works() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[r#"{"answer":[{"text":"Wait."},{"hang":true}]}"#]);
     terminal.wait_for("writes · 0 s");
     // The sign turns by itself.
@@ -313,7 +314,7 @@ fn who_is_at_work_is_said_while_it_works() {
 fn a_command_shows_what_it_writes_while_it_runs() {
     let command = "echo one; echo two; read line < gate; echo three";
     let settings = json!({"permission": {"bash": "allow"}}).to_string();
-    let machine = Machine::with(&[("opencode.json", &settings)]);
+    let machine = Machine::uncaged(&[("opencode.json", &settings)]);
     let mut gate = gate(&machine);
     let call = json!({"answer": [{"call": "bash", "args": {"command": command}}]}).to_string();
     let model = machine.scenario(&[&call, DONE]);
@@ -328,7 +329,7 @@ fn a_command_shows_what_it_writes_while_it_runs() {
 
 #[test]
 fn a_narrower_terminal_is_drawn_anew() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal =
         run(&machine, &[r#"{"answer":[{"text":"Words that fit, and then no more of them come."},{"hang":true}]}"#]);
     terminal.wait_for("writes · ");
@@ -341,7 +342,7 @@ fn a_narrower_terminal_is_drawn_anew() {
 
 #[test]
 fn what_is_done_is_told_where_that_is_wanted() {
-    let machine = Machine::with(&[("a.txt", "one\n"), ("opencode.json", "{}")]);
+    let machine = Machine::uncaged(&[("a.txt", "one\n"), ("opencode.json", "{}")]);
     let model = machine.scenario(&[
         r#"{"answer":[{"call":"read","args":{"filePath":"a.txt"}},{"usage":{"input":120,"output":5}}]}"#,
         r#"{"answer":[{"text":"All done."},{"wait_ms":300}]}"#,
@@ -378,10 +379,10 @@ fn inquiry() -> String {
 
 #[test]
 fn a_question_is_put_and_answered() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     let mut terminal = run(&machine, &[&inquiry(), DONE]);
     terminal.wait_for(
-        "? Which colour? (1 of 2)\n  1  Red  As Red as can be\n  2  Blue  As Blue as can be\n  1-2, your own words",
+        "? Which colour? (1 of 2)\n  1  Red\n     As Red as can be\n  2  Blue\n     As Blue as can be\n  1-2, your own words",
     );
     terminal.type_text("7\n");
     terminal.wait_for_times("or nothing to leave it:", 2);
@@ -396,7 +397,7 @@ fn a_question_is_put_and_answered() {
 #[test]
 fn a_question_may_be_left() {
     for typed in ["\n", "\u{1b}\n", CTRL_D] {
-        let machine = Machine::with(&[]);
+        let machine = Machine::uncaged(&[]);
         let mut terminal = run(&machine, &[&inquiry(), DONE]);
         terminal.wait_for("or nothing to leave it:");
         terminal.type_text(typed);
@@ -420,7 +421,7 @@ fn run(machine: &Machine, answers: &[&str]) -> Terminal {
 }
 
 /// A pseudo-terminal with a program in it, which is killed when this is dropped.
-struct Terminal {
+pub(crate) struct Terminal {
     shown: Arc<(Mutex<Shown>, Condvar)>,
     master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
@@ -435,7 +436,7 @@ struct Shown {
 }
 
 impl Terminal {
-    fn open(command: &Command, columns: u16) -> Self {
+    pub(crate) fn open(command: &Command, columns: u16) -> Self {
         let argv = std::iter::once(command.get_program()).chain(command.get_args());
         let mut builder = CommandBuilder::from_argv(argv.map(Into::into).collect());
         builder.env_clear();
@@ -477,7 +478,7 @@ impl Terminal {
         self.master.resize(size).unwrap();
     }
 
-    fn type_text(&mut self, text: &str) {
+    pub(crate) fn type_text(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }
 
@@ -488,22 +489,34 @@ impl Terminal {
         self.type_text(text);
     }
 
+    /// Types `text` at each question until the program ends.
+    #[track_caller]
+    pub(crate) fn answer_all(&mut self, text: &str) {
+        for asked in 1.. {
+            self.wait_until(|shown| shown.over || shown.screen().matches(CHOICES).count() >= asked);
+            if self.shown.0.lock().unwrap().over {
+                return;
+            }
+            self.type_text(text);
+        }
+    }
+
     /// Waits until `text` is on the screen.
     #[track_caller]
-    fn wait_for(&self, text: &str) {
+    pub(crate) fn wait_for(&self, text: &str) {
         self.wait_for_times(text, 1);
     }
 
     /// Waits until `text` is on the screen so many times.
     #[track_caller]
-    fn wait_for_times(&self, text: &str, times: usize) {
+    pub(crate) fn wait_for_times(&self, text: &str, times: usize) {
         self.wait_until(|shown| shown.over || shown.screen().matches(text).count() >= times);
         assert!(self.times(text) >= times, "{text:?} is not there {times} times: {}", self.screen());
     }
 
     /// Waits until the program has ended and nothing it started writes any more; gives its exit code.
     #[track_caller]
-    fn wait_exit(&mut self) -> u32 {
+    pub(crate) fn wait_exit(&mut self) -> u32 {
         self.wait_until(|shown| shown.over);
         self.program.wait().unwrap().exit_code()
     }
@@ -538,12 +551,18 @@ impl Terminal {
         self.screen().matches(text).count()
     }
 
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         self.shown.0.lock().unwrap().screen()
     }
 
+    /// Whether it shows what is typed, as it does until a program says otherwise.
+    pub(crate) fn echoes(&self) -> bool {
+        let flags = format!("{:?}", self.master.get_termios().unwrap().local_flags);
+        flags.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|flag| flag == "ECHO")
+    }
+
     /// What the program really wrote.
-    fn bytes(&self) -> String {
+    pub(crate) fn bytes(&self) -> String {
         String::from_utf8_lossy(&self.shown.0.lock().unwrap().bytes).into_owned()
     }
 }

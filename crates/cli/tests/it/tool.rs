@@ -74,7 +74,7 @@ fn one_tool_runs_without_a_model() {
 
 #[test]
 fn how_a_call_ended_is_in_the_exit_code() {
-    let machine = Machine::with(&[]);
+    let machine = Machine::uncaged(&[]);
     machine.haft(&["tool", "call", "read", r#"{"filePath": "none"}"#]).ends(1).says(&["none"]);
     machine.haft(&["tool", "call", "read", r#"{"path": "a"}"#]).ends(2).says(&["filePath is missing"]);
     machine.haft(&["tool", "call", "read", "{"]).ends(2).says(&["not valid JSON"]);
@@ -97,7 +97,7 @@ fn auto_does_not_undo_a_denial() {
 
 #[test]
 fn lines_are_answered_in_order_and_a_bad_one_by_itself() {
-    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let machine = Machine::uncaged(&[("a.txt", "one\n")]);
     let call = |tool: &str, args: Value| json!({ "tool": tool, "args": args }).to_string();
     let input = [
         call("read", json!({"filePath": "a.txt"})),
@@ -193,8 +193,17 @@ fn defined(machine: &Machine, arguments: &[&str]) -> (Vec<String>, usize) {
 #[test]
 fn tools_and_prompt_stay_within_their_budget() {
     let machine = Machine::with(&[]);
-    let prompt = haft_session::BUILTIN_AGENTS.iter().find(|(name, _)| *name == "build").unwrap().1;
-    for model in ["openai/any", "anthropic/claude-sonnet-4-5", "openai/gpt-5"] {
+    let agent = haft_session::Agent::new("build", haft_permission::Rules::default());
+    let models = [
+        "openai/any",
+        "anthropic/claude-sonnet-4-5",
+        "openai/gpt-5",
+        "openai/gpt-5-codex",
+        "google/gemini-3",
+        "groq/kimi-k2",
+    ];
+    for model in models {
+        let prompt = agent.voice_on(model, haft_session::Toolset::Full);
         let (names, bytes) = defined(&machine, &["--model", model]);
         assert!(names.len() <= 13, "{model}: {names:?}");
         let tokens = (bytes + prompt.len()) as f64 / 3.6;
@@ -220,7 +229,7 @@ fn a_model_that_patches_is_offered_no_edit_and_an_agent_what_it_may() {
 
 #[test]
 fn what_was_read_and_what_runs_stays_from_line_to_line() {
-    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let machine = Machine::uncaged(&[("a.txt", "one\n")]);
     let call = |tool: &str, args: Value| json!({ "tool": tool, "args": args }).to_string();
     let input = [
         call("read", json!({"filePath": "a.txt"})),
@@ -245,4 +254,27 @@ fn what_was_read_and_what_runs_stays_from_line_to_line() {
     let pid = machine.read("pid");
     let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     assert!(state.is_empty() || state.contains(") Z "), "{state}");
+}
+
+#[test]
+fn a_weak_model_is_offered_few_tools_in_few_words() {
+    let machine = Machine::with(&[]);
+    let (all, large) = defined(&machine, &["--model", "openrouter/some/model"]);
+    let (few, small) = defined(&machine, &["--model", "ollama/qwen3:4b"]);
+    assert_eq!(few, ["bash", "edit", "glob", "grep", "read", "write"]);
+    assert!(all.len() > 10 && small * 3 < large, "{small} of {large}");
+    // The user's word counts more than what is guessed, and what they switch on is there.
+    machine.write("opencode.json", r#"{"tool_profile": "full"}"#);
+    assert_eq!(defined(&machine, &["--model", "ollama/qwen3:4b"]).0, all);
+    machine.write("opencode.json", r#"{"tool_profile": "small", "tools": {"list": true, "glob": false}}"#);
+    assert_eq!(
+        defined(&machine, &["--model", "openrouter/some/model"]).0,
+        ["bash", "edit", "grep", "list", "read", "write"]
+    );
+    // One that is said to have little room is weak too.
+    let models = serde_json::json!({"m": {"limit": {"context": 8_192, "output": 2_048}}});
+    let own =
+        serde_json::json!({"provider": {"own": {"options": {"baseURL": "http://127.0.0.1:9/v1"}, "models": models}}});
+    machine.write("opencode.json", &own.to_string());
+    assert_eq!(defined(&machine, &["--model", "own/m"]).0, few);
 }

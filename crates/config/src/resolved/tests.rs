@@ -3,13 +3,13 @@ use crate::shown::{Secrets, show};
 use expect_test::{Expect, expect};
 use std::fs;
 
-struct Scene {
-    folder: tempfile::TempDir,
-    sources: Sources,
+pub(crate) struct Scene {
+    pub folder: tempfile::TempDir,
+    pub sources: Sources,
 }
 
 /// `files` below a folder with `home`, and `home/project/sub` in a work tree at `home/project`.
-fn scene(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Scene {
+pub(crate) fn scene(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Scene {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().canonicalize().unwrap().join("home");
     fs::create_dir_all(home.join("project/sub")).unwrap();
@@ -32,10 +32,10 @@ fn scene(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Scene {
 
 impl Scene {
     fn load(&self) -> Result<Config, String> {
-        load(&self.sources).map_err(|error| self.at_home(&error.to_string()))
+        load(&self.sources, Trust::Given).map_err(|error| self.at_home(&error.to_string()))
     }
 
-    fn at_home(&self, text: &str) -> String {
+    pub(crate) fn at_home(&self, text: &str) -> String {
         text.replace(&self.sources.home.display().to_string(), "~")
     }
 }
@@ -364,7 +364,7 @@ fn a_file_that_is_too_large_or_no_file_is_refused() {
 #[test]
 fn what_is_not_there_and_what_is_not_acted_on_is_told() {
     let scene = scene(
-        &[("project/haft.json", "{\n\"sandbox\": {\"mode\": \"off\"}, \"offline\": false,\n \"modle\": 1}")],
+        &[("project/haft.json", "{\n\"sandbox\": {\"write\": [\"*.x\"]}, \"hooks\": {\"x\": 1},\n \"modle\": 1}")],
         &[("OPENCODE_CONFIG", "/nowhere/x.json")],
     );
     let warnings: Vec<String> = scene.load().unwrap().warnings.iter().map(|text| scene.at_home(text)).collect();
@@ -373,9 +373,39 @@ fn what_is_not_there_and_what_is_not_acted_on_is_told() {
         [
             "there is no file /nowhere/x.json (named by OPENCODE_CONFIG)",
             "~/project/haft.json, line 3: there is no key \"modle\"; \"model\" is meant, perhaps",
-            "~/project/haft.json: \"sandbox\" is not acted on yet; do not count on it",
+            "~/project/haft.json: \"hooks\" is not acted on yet; do not count on it",
+            "~/project/haft.json: \"*.x\" in \"sandbox\" is taken for a name; patterns do not count there",
         ]
     );
+}
+
+#[test]
+fn the_cage_is_put_together_from_all_files() {
+    let nothing = scene(&[], &[]).load().unwrap();
+    assert_eq!((nothing.sandbox, nothing.audit), (Sandbox::default(), None));
+    let scene = scene(
+        &[
+            (
+                ".config/haft/haft.json",
+                r#"{"sandbox": {"read_deny": ["~/keys", "own"], "write": ["~/a"], "network": "ask"}}"#,
+            ),
+            (
+                "project/opencode.json",
+                r#"{"sandbox": {"mode": "read-only", "read_deny": ["../up", "in"], "presets": []}}"#,
+            ),
+            ("project/.haft/haft.json", r#"{"sandbox": {"write": ["out"], "network": true}, "audit": {"x": 1}}"#),
+            ("etc/haft/haft.json", r#"{"sandbox": {"mode": "workspace-write", "network": false}}"#),
+        ],
+        &[("HAFT_CONFIG_CONTENT", r#"{"sandbox": {"read_deny": ["here"]}}"#)],
+    );
+    let config = scene.load().unwrap();
+    let paths = |all: &[PathBuf]| all.iter().map(|path| scene.at_home(&path.display().to_string())).collect::<Vec<_>>();
+    assert_eq!(paths(&config.sandbox.write), ["~/project/out"]);
+    let denied = ["~/keys", "~/.config/haft/own", "~/up", "~/project/in", "~/project/sub/here"];
+    assert_eq!(paths(&config.sandbox.read_deny), denied);
+    assert_eq!(config.sandbox.mode, crate::SandboxMode::WorkspaceWrite);
+    assert_eq!(config.sandbox.network, Some(haft_permission::Action::Deny));
+    assert_eq!((config.sandbox.presets, config.audit), (Some(Vec::new()), Some(true)));
 }
 
 #[test]
@@ -398,7 +428,8 @@ fn types_have_the_values_and_the_defaults() {
         "snapshot": {"quota": "1 MiB", "retention": 2}, "compaction": {"prune": false, "tail_turns": 2},
         "experimental": {"batch_tool": true, "primary_tools": ["edit"], "mcp_timeout": 50},
         "limits": {"cost": 1.5, "steps": 3}, "share": "disabled", "enabled_providers": ["a"], "subagent_depth": 0,
-        "tools": {"list": true, "bash": false}, "skills": {"paths": ["s"]}, "shell": "zsh", "tools_budget": 9
+        "tools": {"list": true, "bash": false}, "skills": {"paths": ["s"]}, "shell": "zsh", "tools_budget": 9, "tool_profile": "small",
+        "auth": {"store": "keyring"}
     }"#;
     let all = scene(&[("project/opencode.json", text)], &[("OPENCODE_DISABLE_AUTOCOMPACT", "1")]).load().unwrap();
     assert_eq!(all.tool_output, ToolOutput { max_lines: 5, max_bytes: 51_200 });
@@ -411,6 +442,8 @@ fn types_have_the_values_and_the_defaults() {
     assert_eq!((all.enabled_providers, all.subagent_depth), (Some(vec!["a".to_owned()]), Some(0)));
     assert_eq!(all.tools, [("bash".to_owned(), false), ("list".to_owned(), true)].into());
     assert_eq!((all.skill_paths, all.shell.as_deref(), all.tools_budget), (vec!["s".to_owned()], Some("zsh"), Some(9)));
+    assert_eq!((all.small_tools, Config::default().small_tools), (Some(true), None));
+    assert_eq!((all.keys_in_keyring, Config::default().keys_in_keyring), (true, false));
     assert!(!scene(&[("project/opencode.json", r#"{"snapshot": false}"#)], &[]).load().unwrap().snapshot.enabled);
 }
 
@@ -448,7 +481,7 @@ fn what_is_shown_names_its_file_and_keeps_secrets() {
         &[("NAME", "hidden-name"), ("LINES", "7"), ("HAFT_PERMISSION", r#""ask""#)],
     );
     let told = |secrets| {
-        let shown = show(&scene.sources, secrets).unwrap();
+        let shown = show(&scene.sources, secrets, Trust::Given).unwrap();
         let value = serde_json::json!({"config": shown.config, "sources": shown.sources, "warnings": shown.warnings});
         scene.at_home(&serde_json::to_string_pretty(&value).unwrap())
     };
@@ -508,7 +541,7 @@ fn what_is_shown_names_its_file_and_keeps_secrets() {
         assert!(open.contains(text), "{text}");
     }
     let broken = Sources { environment: [("LINES".to_owned(), "-1".to_owned())].into(), ..scene.sources.clone() };
-    assert!(show(&broken, Secrets::Hidden).is_err(), "what variables hold is checked, too");
+    assert!(show(&broken, Secrets::Hidden, Trust::Given).is_err(), "what variables hold is checked, too");
 }
 
 #[test]
@@ -523,7 +556,7 @@ fn nothing_is_ever_written() {
     };
     let before = list();
     scene.load().unwrap();
-    show(&scene.sources, Secrets::Hidden).unwrap();
+    show(&scene.sources, Secrets::Hidden, Trust::Given).unwrap();
     assert_eq!(list(), before);
 }
 
@@ -533,7 +566,7 @@ fn what_is_nested_deep_can_be_read_merged_and_shown() {
     let file = format!("{{\"provider\": {{\"x\": {{\"options\": {}}}}}}}", deep(240));
     let scene = scene(&[("project/opencode.json", &file), ("project/haft.json", &file)], &[]);
     assert!(scene.load().is_ok());
-    assert!(show(&scene.sources, Secrets::Hidden).is_ok());
+    assert!(show(&scene.sources, Secrets::Hidden, Trust::Given).is_ok());
 }
 
 #[test]

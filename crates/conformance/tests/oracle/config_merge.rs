@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use haft_config::{ConfigError, Sources, load};
+use haft_config::{ConfigError, Sources, Trust, load};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -84,7 +84,7 @@ pub(crate) fn check(_: &Runtime, case: &Value) -> anyhow::Result<()> {
     }
     world.sources.environment = environment;
 
-    let result = load(&world.sources);
+    let result = load(&world.sources, Trust::Given);
     let warned = result.as_ref().is_ok_and(|config| !config.warnings.is_empty());
     let result = match result {
         Ok(config) => {

@@ -1,7 +1,7 @@
 //! The set `frontmatter`: the headers of Markdown files, and the agents, commands and skills that such files make.
 
 use anyhow::{bail, ensure};
-use haft_config::{AgentConfig, CommandConfig, Config, Mode, front_matter, load, skills};
+use haft_config::{AgentConfig, CommandConfig, Config, Mode, Trust, front_matter, load, skills};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 
@@ -71,7 +71,7 @@ fn world(case: &Value, text: &str) -> anyhow::Result<World> {
 fn loaded(case: &Value, text: &str, entry: fn(&Config, &str) -> Option<Value>) -> anyhow::Result<Value> {
     let world = world(case, text)?;
     let path = case["path"].as_str().unwrap_or_default();
-    Ok(match load(&world.sources) {
+    Ok(match load(&world.sources, Trust::Given) {
         Ok(config) => entry(&config, path).unwrap_or(Value::Null),
         Err(haft_config::ConfigError::Header { .. }) => json!({"error": "frontmatter"}),
         Err(haft_config::ConfigError::Value { .. }) => json!({"error": "invalid"}),
@@ -128,7 +128,7 @@ fn command(config: &Config, path: &str) -> Option<Value> {
 
 fn skill(case: &Value, text: &str) -> anyhow::Result<Value> {
     let world = world(case, text)?;
-    let config = load(&world.sources)?;
+    let config = load(&world.sources, Trust::Given)?;
     let (skills, warnings) = skills(&world.sources, &config.skill_paths);
     let path = case["path"].as_str().unwrap_or_default();
     let Some(skill) = skills.into_iter().find(|skill| skill.location.ends_with(path)) else {

@@ -13,6 +13,7 @@ mod edit_match;
 mod frontmatter;
 mod permission;
 mod retry;
+mod schema_transform;
 mod truncate;
 mod webfetch_html;
 
@@ -77,12 +78,13 @@ const SETS: &[Set] = &[
     Set::new("frontmatter", frontmatter::check, 98),
     Set::new("permission", permission::check, 99),
     Set::new("retry", retry::check, 98),
+    Set::new("schema-transform", schema_transform::check, 100),
     Set::new("truncate", truncate::check, 100),
     Set::new("webfetch-html", webfetch_html::check, 98),
 ];
 
 /// Sets of the reference that nothing is built for yet.
-const LATER: &[&str] = &["schema-transform"];
+const LATER: &[&str] = &[];
 
 fn main() -> anyhow::Result<ExitCode> {
     // A test runner asks every test program for its tests; this one has none to name.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use haft_permission::{Action, Rule, Rules, matches, permission_of};
-use haft_session::{Agents, BUILTIN_AGENTS, Draft, Folders};
+use haft_session::{Agents, BUILTIN_AGENTS, Commands, Draft, Folders};
 use haft_shell::Surroundings;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -83,6 +83,7 @@ fn agent_ruleset(case: &Value) -> Result<()> {
         temp: "/tmp/opencode".into(),
         plans: "<HOME>/.local/share/opencode/plans".into(),
         skills: Vec::new(),
+        secrets: Vec::new(),
         base: "<HOME>/project".into(),
     };
     let named = text(case, "agent")?;
@@ -96,7 +97,8 @@ fn agent_ruleset(case: &Value) -> Result<()> {
         Some(permission) => haft_config::rules_from(&[&permission.to_string()], Path::new("<HOME>")),
         None => Ok(Vec::new()),
     };
-    let (agents, _) = Agents::compose(&folders, &builtin, &user, &own.map_err(anyhow::Error::msg)?, None);
+    let (agents, _) =
+        Agents::compose(&folders, &builtin, &user, &own.map_err(anyhow::Error::msg)?, None, Commands::Free);
     let agent = agents.get(named).with_context(|| format!("no agent {named}"))?;
     let rename = |rule: &Rule| Rule { pattern: rule.pattern.replace(".haft/", ".opencode/"), ..rule.clone() };
     let rules: Vec<Rule> = agent.rules.rows().iter().map(rename).collect();

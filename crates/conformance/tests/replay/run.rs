@@ -1,4 +1,4 @@
-//! Makes the call of a record in a session of ours: a scripted model calls, a person answers as they did then.
+//! Makes the call of a record in a session: a scripted model calls, a person answers as they did then.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,8 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, ModelRef, Object, Part, PartKind, ToolState};
 use haft_session::{
-    Agents, BUILTIN_AGENTS, Draft, Folders, Limits, Mode, Model, NewSession, Options, Prompt, Questions, Session, Setup,
+    Agents, BUILTIN_AGENTS, Commands, Draft, Folders, Mode, Model, NewSession, Options, Prompt, Questions, Session,
+    Setup,
 };
 use haft_store::Journal;
 use haft_tool::{Registry, Switches};
@@ -161,6 +162,7 @@ fn setup(record: &Record, ground: &Ground, journal: &Journal, provider: Arc<dyn 
         temp: ground.base.join("temp"),
         plans: ground.base.join("plans"),
         skills: Vec::new(),
+        secrets: Vec::new(),
         base: place.directory.clone(),
     };
     let drafts: Vec<Draft> = BUILTIN_AGENTS.iter().map(|(name, text)| draft(name, text)).collect::<Result<_>>()?;
@@ -170,18 +172,15 @@ fn setup(record: &Record, ground: &Ground, journal: &Journal, provider: Arc<dyn 
         gate,
         questions,
         registry: registry(record, &World { files, processes }),
-        agents: Agents::compose(&folders, &drafts, &[], &[], None).0,
+        agents: Agents::compose(&folders, &drafts, &[], &[], None, Commands::Free).0,
         rules: session_rules(record),
         place,
         outputs,
-        model: Model {
-            reference: ModelRef { provider_id: "mock".to_owned(), model_id: model_id(record).to_owned() },
-            api_id: model_id(record).to_owned(),
+        model: Model::new(
+            ModelRef { provider_id: "mock".to_owned(), model_id: model_id(record).to_owned() },
+            model_id(record),
             provider,
-            limits: Limits::default(),
-            cost: None,
-            extra: Object::new(),
-        },
+        ),
         options: Options::default(),
     })
 }

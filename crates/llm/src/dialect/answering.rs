@@ -7,8 +7,10 @@ use futures::stream::BoxStream;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::letters;
+use super::size::Size;
 use crate::failure::{Told, excerpt, hide};
-use crate::http::Endpoint;
+use crate::http::{Asking, Endpoint};
 use crate::sse::Event;
 use crate::{Chunk, Item, LlmError, Request, Secret};
 
@@ -91,6 +93,11 @@ impl Source {
         Told { provider, model, status: None, after: None, body: data, secrets }.classify()
     }
 
+    /// A text of the vendor, as messages may hold it.
+    pub(super) fn quote(&self, text: &str) -> String {
+        excerpt(&hide(text, &self.secrets))
+    }
+
     /// It is not what was `wanted`.
     pub(super) fn malformed(&self, wanted: &'static str, excerpt: &str) -> LlmError {
         LlmError::Malformed { provider: self.provider.clone(), wanted, excerpt: excerpt.to_owned() }
@@ -100,29 +107,37 @@ impl Source {
 /// Sends `body` and hands out what `reader` makes of the answer.
 pub(super) fn answer(
     endpoint: Endpoint,
+    asking: Asking,
     model: String,
     body: Vec<u8>,
-    headers: HeaderMap,
     mut reader: impl Reader,
 ) -> BoxStream<'static, Result<Chunk, LlmError>> {
     async_stream::stream! {
-        let mut events = match endpoint.post(&model, body, headers).await {
+        let mut events = match endpoint.post(asking, &model, body).await {
             Ok(events) => events,
             Err(error) => {
                 yield Err(error);
                 return;
             }
         };
-        let mut chunks = Chunks::new();
+        let (mut chunks, mut size) = (Chunks::new(), Size::default());
         loop {
             let next = match events.next().await {
-                Ok(Some(event)) => reader.push(&event, &mut chunks),
+                Ok(Some(mut event)) => {
+                    letters::mend(&mut event.data);
+                    reader.push(&event, &mut chunks)
+                }
                 Ok(None) => Ok(Next::End),
                 // All that matters was said; what broke is only the goodbye.
                 Err(_) if reader.finished() => Ok(Next::End),
                 Err(error) => Err(error),
             };
             while let Some(chunk) = chunks.pop_front() {
+                if let Err(wanted) = size.take(&chunk) {
+                    let (provider, excerpt) = (endpoint.provider().to_owned(), "more than that".to_owned());
+                    yield Err(LlmError::Malformed { provider, wanted, excerpt });
+                    return;
+                }
                 yield Ok(chunk);
             }
             match next {
@@ -149,7 +164,7 @@ pub(super) fn answer(
 }
 
 /// Gateways send the requests of one conversation to one machine by this header, where its cache is warm.
-pub(super) fn affinity(session: Option<&str>) -> HeaderMap {
+pub(crate) fn affinity(session: Option<&str>) -> HeaderMap {
     let value = session.and_then(|session| HeaderValue::from_str(session).ok());
     value.map(|value| (HeaderName::from_static("x-session-affinity"), value)).into_iter().collect()
 }

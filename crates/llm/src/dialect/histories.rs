@@ -133,6 +133,9 @@ fn values() -> Vec<Value> {
         json!({"redacted": "RED"}),
         json!({"citations": [{"cited_text": "é"}]}),
         json!({"type": "server_tool_use", "id": "srv_1", "input": {}}),
+        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "RU5D"}),
+        json!({"type": "message", "id": "msg_1", "phase": "commentary"}),
+        json!({"type": "function_call", "id": "fc_1", "namespace": "files"}),
         json!("odd"),
     ]
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// The ids of the calls of one answer.
-pub(super) struct Ids {
+pub(crate) struct Ids {
     /// How many answers came before this one; ids that are made up carry it.
     turn: usize,
     taken: HashSet<String>,
@@ -11,12 +11,12 @@ pub(super) struct Ids {
 
 impl Ids {
     /// No id is taken in the answer number `turn`, from 1.
-    pub(super) fn new(turn: usize) -> Self {
+    pub(crate) fn new(turn: usize) -> Self {
         Self { turn, taken: HashSet::new() }
     }
 
     /// The id of the call number `number`, from 1, to which the vendor gave `given`, perhaps empty.
-    pub(super) fn take(&mut self, given: &str, number: usize) -> String {
+    pub(crate) fn take(&mut self, given: &str, number: usize) -> String {
         let given = match given {
             "" => format!("call_{}_{number}", self.turn),
             given => given.to_owned(),
@@ -28,5 +28,31 @@ impl Ids {
             id = format!("{given}_{more}");
         }
         id
+    }
+}
+
+/// Whether [`Ids::take`] may have made up `id`: `call_` and two numbers, or three where it was taken.
+pub(super) fn is_made_up(id: &str) -> bool {
+    let Some(numbers) = id.strip_prefix("call_") else { return false };
+    let mut count = 0;
+    numbers.split('_').all(|number| {
+        count += 1;
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    }) && matches!(count, 2 | 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_up_is_known_again() {
+        let mut ids = Ids::new(3);
+        for (given, number) in [("", 1), ("", 2), ("call_3_2", 3)] {
+            assert!(is_made_up(&ids.take(given, number)));
+        }
+        for theirs in ["call_abc", "call_1", "call_1_", "call_1_2_3_4", "toolu_1_2", "call_1_x", ""] {
+            assert!(!is_made_up(theirs), "{theirs}");
+        }
     }
 }

@@ -18,6 +18,15 @@ pub(crate) fn unsupported(mime: &str, name: Option<&str>) -> String {
     format!("ERROR: Cannot read {named} (this model does not support {kind} input). Inform the user.")
 }
 
+/// What stands before the files of a result that are shown outside of it: of the call `id` of the tool `name`, unless it is
+/// the only one that shows any.
+pub(crate) fn attached(is_only: bool, name: &str, id: &str) -> String {
+    match is_only {
+        true => "Attached media from tool result:".to_owned(),
+        false => format!("Attached media from tool result ({name}, call {id}):"),
+    }
+}
+
 /// What stands for a picture without bytes, which vendors answer with an error about the whole request.
 pub(crate) const EMPTY_IMAGE: &str = "ERROR: Image file is empty or corrupted. Please provide a valid image.";
 

@@ -5,18 +5,19 @@ mod body;
 mod options;
 mod read;
 
-use std::fmt;
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderName};
+use reqwest::header::HeaderName;
 use serde_json::Value;
 
-use super::answering::{affinity, answer};
-use crate::http::{Endpoint, Scheme};
-use crate::{Chunk, LlmError, Provider, Request, Secret, SetupError, ToolSpec};
-use read::Reader;
+use super::answering::answer;
+use super::written::segment;
+use crate::eventstream::CONTENT_TYPE;
+use crate::http::{Asking, Endpoint, Scheme};
+use crate::{Chunk, LlmError, Manners, Place, Provider, Request, Server, SetupError, ToolSpec};
+pub(in crate::dialect) use read::Reader;
 
 /// The version of the interface that this dialect speaks.
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
@@ -24,40 +25,13 @@ const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 /// What is not in that version and asked for all the same: thinking between calls, and arguments as they are written
 /// instead of in one piece at their end. Only Anthropic's own servers are asked, because others refuse what they do
 /// not know.
-const BETA: (&str, &str) = ("anthropic-beta", "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14");
+const BETA: &str = "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14";
 
-/// Whom to ask, and how.
-#[derive(Clone)]
-pub struct MessagesConfig {
-    /// The vendor's name, for messages and for what is given back to them.
-    pub provider: String,
-    /// The address above `/messages`, for example `https://api.anthropic.com/v1`. A query is kept.
-    pub base_url: String,
-    /// How the program shows who pays.
-    pub key: Option<MessagesKey>,
-    /// Further headers. They win over our own, and their values are treated as secrets.
-    pub headers: Vec<(String, String)>,
-}
+/// The same on Vertex AI, which refuses what it does not know in this header.
+const VERTEX_BETA: &str = "interleaved-thinking-2025-05-14";
 
-/// How a key is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MessagesKey {
-    /// As `x-api-key`.
-    ApiKey(Secret),
-    /// As a bearer token: what comes from signing in, and what many gateways want.
-    Bearer(Secret),
-}
-
-impl fmt::Debug for MessagesConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("MessagesConfig")
-            .field("provider", &self.provider)
-            .field("key", &self.key)
-            .field("headers", &headers)
-            .finish_non_exhaustive()
-    }
-}
+/// The header that asks for it.
+const BETA_HEADER: &str = "anthropic-beta";
 
 /// A vendor who speaks messages.
 ///
@@ -70,6 +44,8 @@ impl fmt::Debug for MessagesConfig {
 #[derive(Debug, Clone)]
 pub struct Messages {
     endpoint: Endpoint,
+    place: Place,
+    manners: Manners,
     written: Arc<blocks::Written>,
 }
 
@@ -79,34 +55,71 @@ impl Messages {
     /// # Errors
     ///
     /// [`SetupError`] when the address, the key or a header cannot be sent.
-    pub fn new(config: MessagesConfig) -> Result<Self, SetupError> {
-        let MessagesConfig { provider, base_url, key, headers } = config;
-        let key = key.map(|key| match key {
-            MessagesKey::ApiKey(key) => (Scheme { header: HeaderName::from_static("x-api-key"), before: "" }, key),
-            MessagesKey::Bearer(key) => (Scheme { header: AUTHORIZATION, before: "Bearer " }, key),
-        });
-        let fixed: &[_] = if is_anthropic(&base_url) { &[VERSION, BETA] } else { &[VERSION] };
-        let endpoint = Endpoint::new(&provider, &base_url, "messages", key, fixed, &headers)?;
-        Ok(Self { endpoint, written: Arc::default() })
+    pub fn new(server: &Server) -> Result<Self, SetupError> {
+        Self::at(server, Place::Own)
+    }
+
+    /// The same at `place`, where the model stands in the address and the version in the body. The address ends above
+    /// the models: `…/publishers/anthropic` on Vertex AI.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] when the address, the key or a header cannot be sent.
+    pub fn at(server: &Server, place: Place) -> Result<Self, SetupError> {
+        let (fixed, beta): (&[_], _) = match place {
+            Place::Own if is_anthropic(&server.base_url) => (&[VERSION], Some(BETA)),
+            Place::Own => (&[VERSION], None),
+            Place::Vertex => (&[], Some(VERTEX_BETA)),
+            Place::Bedrock => (&[("accept", CONTENT_TYPE)], None),
+        };
+        let server = Server { headers: joined(beta, &server.headers), ..server.clone() };
+        let scheme = Scheme { header: HeaderName::from_static("x-api-key"), before: "" };
+        let endpoint = Endpoint::new(&server, scheme, fixed)?;
+        Ok(Self { endpoint, place, manners: server.manners, written: Arc::default() })
     }
 }
 
 impl Provider for Messages {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let endpoint = self.endpoint.clone();
-        let body = body::bytes(endpoint.provider(), &request, &self.written);
-        let headers = affinity(request.session.as_deref());
-        let reader = Reader::new(endpoint.provider(), &request, endpoint.secrets());
-        answer(endpoint, request.model, body, headers, reader)
+        let body = body::bytes(endpoint.provider(), self.place, &request, &self.written);
+        let path = path(self.place, &request.model);
+        let headers = self.manners.headers(&request);
+        let reader = Reader::new(endpoint.provider(), &request, &endpoint.secrets());
+        answer(endpoint, Asking { path, headers }, request.model, body, reader)
     }
 
     fn body(&self, request: Request) -> Vec<u8> {
-        body::bytes(self.endpoint.provider(), &request, &self.written)
+        body::bytes(self.endpoint.provider(), self.place, &request, &self.written)
     }
 
     fn tools(&self, specs: &[ToolSpec]) -> Value {
         body::tools(specs)
     }
+}
+
+/// Where `model` is asked, below the address.
+fn path(place: Place, model: &str) -> String {
+    match place {
+        Place::Own => "messages".to_owned(),
+        Place::Vertex => format!("models/{}:streamRawPredict", segment(model)),
+        Place::Bedrock => format!("model/{}/invoke-with-response-stream", segment(model)),
+    }
+}
+
+/// `headers` with all that is asked for beyond the version in one of them: what this dialect wants, and what those of a
+/// model or of the settings add to it.
+fn joined(wanted: Option<&str>, headers: &[(String, String)]) -> Vec<(String, String)> {
+    let is_beta = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(BETA_HEADER);
+    let added = headers.iter().filter(is_beta).map(|(_, value)| value.as_str());
+    let mut names: Vec<&str> = Vec::new();
+    for name in wanted.into_iter().chain(added).flat_map(|list| list.split(',')).map(str::trim) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let beta = (!names.is_empty()).then(|| (BETA_HEADER.to_owned(), names.join(",")));
+    headers.iter().filter(|header| !is_beta(header)).cloned().chain(beta).collect()
 }
 
 /// Whether an address is one of Anthropic's own.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use futures::StreamExt;
-use haft_llm::dialect::chat::{Chat, ChatConfig};
-use haft_llm::{Chunk, Content, LlmError, Message, Provider, Request, Secret};
+use haft_llm::dialect::chat::{Chat, ChatManners};
+use haft_llm::{Chunk, Content, Key, LlmError, Message, Provider, Request, Secret};
 use tokio::net::TcpListener;
 
 use crate::server::Server;
@@ -17,9 +17,10 @@ const DONE: &str = "data: [DONE]\n\n";
 
 fn chat(url: &str) -> Chat {
     let headers = vec![("x-custom".to_owned(), "custom-value".to_owned())];
-    let key = Some(Secret::new("sk-very-secret"));
-    Chat::new(ChatConfig { provider: "v".to_owned(), base_url: url.to_owned(), key, headers, thinking_field: None })
-        .unwrap()
+    let key = Some(Key::Plain(Secret::new("sk-very-secret")));
+    let (provider, base_url) = ("v".to_owned(), url.to_owned());
+    let server = haft_llm::Server { provider, base_url, key, headers, ..haft_llm::Server::default() };
+    Chat::new(&server, ChatManners::default()).unwrap()
 }
 
 fn request() -> Request {
@@ -358,4 +359,24 @@ async fn endless_bodies_are_given_up() {
         serving
     );
     assert!(matches!(failed, Some(Err(LlmError::Malformed { .. }))), "{failed:?}");
+}
+
+#[tokio::test]
+async fn an_answer_has_no_more_blocks_and_no_longer_ones_than_can_be_kept() {
+    let piece = |field: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"{field}\":\"x\"}}}}]}}\n\n");
+    let turns =
+        |count: usize| format!("{}{STOP}{DONE}", (piece("reasoning_content") + &piece("content")).repeat(count));
+    let many = ask(&chunked(&turns(4_000))).await;
+    assert!(matches!(many.last(), Some(Ok(Chunk::Finish(_)))), "{:?}", many.last());
+    let too_many = ask(&chunked(&turns(6_000))).await;
+    let Some(Err(error)) = too_many.last() else { panic!("{:?}", too_many.last()) };
+    assert_eq!(
+        error.to_string(),
+        "v answered with something that is not an answer of at most 10,000 blocks: more than that"
+    );
+    let long =
+        format!("data: {{\"choices\":[{{\"delta\":{{\"reasoning_content\":\"{}\"}}}}]}}\n\n", "x".repeat(3 << 20));
+    let too_long = ask(&chunked(&format!("{long}{long}{STOP}{DONE}"))).await;
+    let Some(Err(error)) = too_long.last() else { panic!("it went on") };
+    assert!(error.to_string().contains("at most 4 MiB of words or thoughts in a row"), "{error}");
 }

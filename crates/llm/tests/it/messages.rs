@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use expect_test::expect;
 use futures::StreamExt;
-use haft_llm::dialect::messages::{Messages, MessagesConfig, MessagesKey};
-use haft_llm::{Chunk, Content, LlmError, Message, Provider, Request, Secret};
+use haft_llm::dialect::messages::Messages;
+use haft_llm::{Chunk, Content, Key, LlmError, Message, Provider, Request, Secret};
 
 use crate::server::Server;
 
@@ -14,10 +14,11 @@ const HI: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"mess
     event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n\
     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
-fn messages(url: &str, key: MessagesKey, headers: &[(&str, &str)]) -> Messages {
+fn messages(url: &str, key: Key, headers: &[(&str, &str)]) -> Messages {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Messages::new(MessagesConfig { provider: "v".to_owned(), base_url: url.to_owned(), key: Some(key), headers })
-        .unwrap()
+    let (provider, base_url, key) = ("v".to_owned(), url.to_owned(), Some(key));
+    let server = haft_llm::Server { provider, base_url, key, headers, ..haft_llm::Server::default() };
+    Messages::new(&server).unwrap()
 }
 
 fn request() -> Request {
@@ -30,7 +31,7 @@ fn request() -> Request {
 }
 
 /// What was asked, and what came of it, when a server answers with `answer`.
-async fn ask(key: MessagesKey, headers: &[(&str, &str)], answer: &str) -> (String, Vec<Result<Chunk, LlmError>>) {
+async fn ask(key: Key, headers: &[(&str, &str)], answer: &str) -> (String, Vec<Result<Chunk, LlmError>>) {
     let server = Server::start().await;
     let stream = messages(&server.url(), key, headers).stream(request());
     let serve = async {
@@ -55,7 +56,7 @@ fn head(asked: &str) -> String {
 
 #[tokio::test]
 async fn a_compatible_server_is_asked_for_nothing_it_may_not_know() {
-    let key = MessagesKey::ApiKey(Secret::new("sk-very-secret"));
+    let key = Key::Plain(Secret::new("sk-very-secret"));
     let (asked, all) = ask(key, &[], &ok(HI)).await;
     expect![[r#"
         POST /v1/messages HTTP/1.1
@@ -82,7 +83,7 @@ async fn a_compatible_server_is_asked_for_nothing_it_may_not_know() {
 
 #[tokio::test]
 async fn headers_of_the_settings_win() {
-    let key = MessagesKey::Bearer(Secret::new("token-very-secret"));
+    let key = Key::Bearer(Secret::new("token-very-secret"));
     let own = [("anthropic-beta", "mine-2026"), ("Anthropic-Version", "2024-01-01")];
     let (asked, _) = ask(key, &own, &ok(HI)).await;
     expect![[r#"
@@ -103,7 +104,7 @@ async fn headers_of_the_settings_win() {
 async fn an_overload_says_how_long_to_wait() {
     let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let answer = format!("HTTP/1.1 529 Overloaded\r\nretry-after: 3\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-    let (_, all) = ask(MessagesKey::ApiKey(Secret::new("sk-very-secret")), &[], &answer).await;
+    let (_, all) = ask(Key::Plain(Secret::new("sk-very-secret")), &[], &answer).await;
     let [Err(error)] = &all[..] else { panic!("{all:?}") };
     assert_eq!(error.to_string(), "v failed with status 529: Overloaded");
     assert_eq!(error.retry_after(1, 1.0), Some(Duration::from_secs(3)));

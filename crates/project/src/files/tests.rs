@@ -1,19 +1,21 @@
 //! The doors on temporary folders, and what hostile folders try.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use super::reading::{PIECE, POURED};
 use super::*;
 use haft_permission::{Access, Action, Answerer, Asker, Effect, Gate, Rule, Rules};
 use haft_protocol::Clock;
 
-struct Scene {
-    base: tempfile::TempDir,
-    files: Files,
+pub(super) struct Scene {
+    pub(super) base: tempfile::TempDir,
+    pub(super) files: Files,
 }
 
 /// `base/project` and, beside it, `base/outside/secret`.
-fn scene() -> Scene {
+pub(super) fn scene() -> Scene {
     let base = tempfile::tempdir().unwrap();
     fs::create_dir(base.path().join("project")).unwrap();
     fs::create_dir(base.path().join("outside")).unwrap();
@@ -22,7 +24,7 @@ fn scene() -> Scene {
     Scene { base, files }
 }
 
-async fn grant(effect: Effect) -> Grant {
+pub(super) async fn grant(effect: Effect) -> Grant {
     let clock = Clock::scripted(1);
     let asker = Asker { session: clock.mint(), call: None };
     let gate = Gate::new(clock, Answerer::Nobody, |_| {});
@@ -31,16 +33,16 @@ async fn grant(effect: Effect) -> Grant {
 }
 
 impl Scene {
-    fn at(&self, name: &str) -> PathBuf {
+    pub(super) fn at(&self, name: &str) -> PathBuf {
         self.base.path().join("project").join(name)
     }
 
-    fn put(&self, name: &str, text: &str) {
+    pub(super) fn put(&self, name: &str, text: &str) {
         fs::write(self.at(name), text).unwrap();
     }
 
     /// What is in the project folder, temporary files among it.
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.at("")).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -48,7 +50,7 @@ impl Scene {
     }
 
     /// Where `name` leads, with leave to go there if it is outside.
-    async fn reach(&self, name: &str) -> Target {
+    pub(super) async fn reach(&self, name: &str) -> Target {
         match self.files.locate(name).unwrap() {
             Located::Inside(target) => target,
             Located::Outside(outside) => {
@@ -58,32 +60,32 @@ impl Scene {
         }
     }
 
-    async fn readable(&self, name: &str) -> (Target, Grant) {
+    pub(super) async fn readable(&self, name: &str) -> (Target, Grant) {
         let target = self.reach(name).await;
         let grant = grant(Effect::Read(target.path().to_owned())).await;
         (target, grant)
     }
 
-    async fn writable(&self, name: &str) -> (Target, Grant) {
+    pub(super) async fn writable(&self, name: &str) -> (Target, Grant) {
         let target = self.reach(name).await;
         let grant = grant(Effect::Write(target.path().to_owned())).await;
         (target, grant)
     }
 
-    async fn read(&self, name: &str) -> Result<String, FilesError> {
+    pub(super) async fn read(&self, name: &str) -> Result<String, FilesError> {
         let (target, grant) = self.readable(name).await;
         let bytes = self.files.read(&grant, &target, 1000).await?;
         Ok(String::from_utf8(bytes).unwrap())
     }
 
-    async fn write(&self, name: &str, text: &str, if_exists: IfExists) -> Result<Stamp, FilesError> {
+    pub(super) async fn write(&self, name: &str, text: &str, if_exists: IfExists) -> Result<Stamp, FilesError> {
         let (target, grant) = self.writable(name).await;
         self.files.write(&grant, &target, text, if_exists).await
     }
 }
 
 /// Makes a named pipe.
-fn fifo(path: &Path) {
+pub(super) fn fifo(path: &Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
     assert!(made.success());
 }

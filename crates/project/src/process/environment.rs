@@ -26,3 +26,26 @@ pub(crate) fn environment(
     let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     ours.filter(|(name, _)| !secret(name)).chain(marks).chain(added).collect()
 }
+
+/// Variables that lead to sockets of other programs, which a command in a cage cannot reach.
+const SOCKETS: [&str; 2] = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"];
+
+/// Leads a command in a cage to where it may write: `set` takes the place of what these variables were.
+pub(crate) fn lead(variables: &mut Vec<(OsString, OsString)>, set: &[(String, String)]) {
+    let goes = |name: &OsString| SOCKETS.iter().any(|one| name == one) || set.iter().any(|(one, _)| name == &**one);
+    variables.retain(|(name, _)| !goes(name));
+    variables.extend(set.iter().map(|(name, value)| (name.into(), value.into())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caged_command_is_led_to_its_own_folders() {
+        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let mut variables = vec![pair("TMPDIR", "/tmp"), pair("A", "1"), pair("XDG_RUNTIME_DIR", "/run/user/1")];
+        lead(&mut variables, &[("TMPDIR".to_owned(), "/s/tmp".to_owned())]);
+        assert_eq!(variables, [pair("A", "1"), pair("TMPDIR", "/s/tmp")]);
+    }
+}

@@ -8,6 +8,9 @@ use std::time::Duration;
 /// Most bytes of a process's environment that are looked through.
 const MAX_ENVIRONMENT: u64 = 1024 * 1024;
 
+/// The program that makes the namespaces of a cage.
+const BWRAP: &str = "bwrap";
+
 /// How often an environment is looked at, until it is the same twice: while a process changes its program, it has none or
 /// only the beginning of one.
 const LOOKS: usize = 50;
@@ -22,6 +25,8 @@ pub(crate) struct Process {
     group: i32,
     /// When it was started, in ticks of the system. With the number it names a process for all time.
     started: u64,
+    /// It is named as what makes the namespaces of a cage.
+    is_bwrap: bool,
     /// It has ended, and only waits to be noticed. In a container whose first process does not collect them, such
     /// processes stay for ever.
     ended: bool,
@@ -44,6 +49,14 @@ impl Process {
         self.started
     }
 
+    /// Whether it does nothing but hold the namespaces of the cage that `leader` made, and end with what is in it: the
+    /// one that waits for the command, and the first one inside. They are members of the tree, and are killed with it; but
+    /// asked to end, the one that waits would do so and forget how the command ends, and neither is anything that a
+    /// command has left running. A command that takes the name is asked nothing, and killed like all others.
+    pub(crate) fn holds_a_cage(&self, leader: i32) -> bool {
+        self.is_bwrap && self.group == leader
+    }
+
     /// Whether it is not the one that was started at `begun`, where 0 is not known.
     fn is_other(&self, begun: u64) -> bool {
         begun != 0 && self.started != begun
@@ -52,11 +65,19 @@ impl Process {
     /// A line of `/proc/PID/stat`. The name in it may hold anything, also `)`.
     fn parse(stat: &str) -> Option<Self> {
         let (begin, rest) = stat.rsplit_once(") ")?;
-        let pid = begin.split(' ').next()?.parse().ok()?;
+        let (pid, name) = begin.split_once(" (")?;
+        let pid = pid.parse().ok()?;
         let fields: Vec<&str> = rest.split(' ').take(20).collect();
         let ended = matches!(*fields.first()?, "Z" | "X");
         let number = |at: usize| fields.get(at)?.parse().ok();
-        Some(Self { pid, parent: number(1)?, group: number(2)?, started: fields.get(19)?.parse().ok()?, ended })
+        Some(Self {
+            pid,
+            parent: number(1)?,
+            group: number(2)?,
+            started: fields.get(19)?.parse().ok()?,
+            is_bwrap: name == BWRAP,
+            ended,
+        })
     }
 
     /// Its command line in a few words, at most `most` characters.
@@ -167,8 +188,23 @@ mod tests {
     }
 
     #[test]
+    fn what_holds_a_cage_is_known_by_name_and_group() {
+        let row = |name: &str, want: bool| {
+            let process =
+                Process::parse(&format!("12 ({name}) S 1 77 77 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0")).unwrap();
+            assert_eq!(process.holds_a_cage(77), want, "{name}");
+            assert!(!process.holds_a_cage(78), "{name}");
+        };
+        row("bwrap", true);
+        row("sh", false);
+        row("bwrap) S 1 (x", false);
+        row("", false);
+    }
+
+    #[test]
     fn a_number_that_was_given_to_somebody_else_is_not_ours() {
-        let process = |pid, parent, group, started| Process { pid, parent, group, started, ended: false };
+        let process =
+            |pid, parent, group, started| Process { pid, parent, group, started, is_bwrap: false, ended: false };
         let row = |begun: u64, all: &[Process], want: &[i32]| {
             let got = chosen(all.to_vec(), 70, begun, |one| one.pid == 90);
             assert_eq!(got.iter().map(|one| one.pid).collect::<Vec<_>>(), want);

@@ -3,8 +3,10 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
+use haft_permission::{Done, Pen};
 use tokio::net::unix::pipe;
 use tokio::process::Child;
 use tokio::sync::oneshot;
@@ -12,7 +14,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Processes;
+use super::caging::Watch;
 use super::tree::Tree;
+use super::walls::Walls;
+use crate::protected::Repair;
 
 /// How long what a command left running may go on after its shell has ended: to write its last words, or to end by
 /// itself. Then it is killed, or followed on its own.
@@ -25,13 +30,48 @@ pub(super) const PIECE: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct Running {
     // First: what the command started must not outlive the command.
-    tree: Tree,
+    pub(super) tree: Tree,
     shell: Shell,
     pipe: pipe::Receiver,
     pub(super) linger: Duration,
     state: State,
+    /// What its cage closes.
+    walls: Option<Walls>,
+    /// What is put back when it has ended. Below the tree: nothing of it must run any more.
+    watch: Option<Watched>,
+    /// Writes down that it has ended.
+    record: Option<Record>,
     /// Keeps the guard.
     _processes: Processes,
+}
+
+/// Puts back what is protected, if nobody else did, when it is dropped.
+#[derive(Debug)]
+struct Watched {
+    watch: Arc<Watch>,
+    done: bool,
+}
+
+/// Writes down that a command has ended; at the latest when it is dropped.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) pen: Pen,
+    pub(super) command: String,
+    pub(super) exit: Option<i32>,
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.pen.note(Done::Ended { command: std::mem::take(&mut self.command), exit: self.exit });
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.done {
+            let _ = self.watch.put_back();
+        }
+    }
 }
 
 /// The process that runs the command line.
@@ -71,7 +111,34 @@ pub struct End {
 
 impl Running {
     pub(super) fn new(tree: Tree, shell: Shell, pipe: pipe::Receiver, processes: Processes) -> Self {
-        Self { tree, shell, pipe, linger: LINGER, state: State::default(), _processes: processes }
+        let state = State::default();
+        Self { tree, shell, pipe, linger: LINGER, state, walls: None, watch: None, record: None, _processes: processes }
+    }
+
+    /// The same, in a cage.
+    pub(super) fn caged(self, walls: Option<Walls>, watch: Option<Watch>) -> Self {
+        let watch = watch.map(|watch| Watched { watch: Arc::new(watch), done: false });
+        Self { walls, watch, ..self }
+    }
+
+    /// The same, whose end is written down.
+    pub(super) fn recorded(self, record: Record) -> Self {
+        Self { record: Some(record), ..self }
+    }
+
+    /// What its cage closes; `None` without one.
+    pub fn walls(&self) -> Option<&Walls> {
+        self.walls.as_ref()
+    }
+
+    /// Puts back what is protected and was changed all the same, and says what that was. To be called when the command
+    /// has ended, or its shell has and the rest goes on; then it may be called again. Without it the same is done, and
+    /// told to nobody, when this is dropped.
+    pub async fn put_back(&mut self) -> Vec<Repair> {
+        let Some(Watched { watch, .. }) = &self.watch else { return Vec::new() };
+        let watch = Arc::clone(watch);
+        // A failure of it is a defect; the drop tries once more.
+        tokio::task::spawn_blocking(move || watch.put_back()).await.unwrap_or_default()
     }
 
     /// Waits for output and puts it into `piece`, in place of what was there. `false` when no more will come: the
@@ -144,7 +211,12 @@ impl Running {
 
     /// Waits until the shell has ended, sees to it that nothing it started goes on, and says how it ended. Output
     /// that was not taken is lost.
-    pub async fn end(mut self) -> End {
+    pub async fn end(self) -> End {
+        self.finish().await.0
+    }
+
+    /// The same, and what was put back of what is protected.
+    pub async fn finish(mut self) -> (End, Vec<Repair>) {
         let mut rest = Vec::new();
         while self.read(&mut rest).await {}
         let mut alive = !self.left().await.is_empty();
@@ -157,7 +229,15 @@ impl Running {
             let _ = timeout_at(Instant::now() + LINGER, scope.gone()).await;
         }
         self.tree.is_gone();
-        End { left_running: alive && !self.state.stopped, ..self.so_far() }
+        let end = End { left_running: alive && !self.state.stopped, ..self.so_far() };
+        let repairs = self.put_back().await;
+        if let Some(watched) = &mut self.watch {
+            watched.done = true;
+        }
+        if let Some(record) = &mut self.record {
+            record.exit = end.code;
+        }
+        (end, repairs)
     }
 
     /// How the shell ended, if it has.

@@ -1,9 +1,7 @@
 //! Running a shell on a terminal of its own.
 
-use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::mpsc;
 
@@ -11,6 +9,7 @@ use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 
+use super::Start;
 use super::running::Shell;
 
 /// How high the terminal is, in lines.
@@ -25,20 +24,16 @@ const TOLD: [(&str, &str); 5] =
 /// How much is taken from the terminal at once, in bytes; it gives no more itself.
 const PIECE: usize = 4096;
 
-/// Starts a shell that leads a session with a terminal. A thread carries what is written there to a pipe, and another
+/// Starts what leads a session with a terminal. A thread carries what is written there to a pipe, and another
 /// waits for the shell: both end with what runs on the terminal. They are there before the shell, so that none runs that
 /// nobody waits for.
-pub(super) fn start(
-    shell: &Path,
-    text: &str,
-    dir: &Path,
-    variables: Vec<(OsString, OsString)>,
-) -> io::Result<(Shell, pipe::Receiver)> {
+pub(super) fn start(start: Start) -> io::Result<(Shell, pipe::Receiver)> {
+    let Start { launch, dir, variables, .. } = start;
     let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
     let PtyPair { slave, master } = native_pty_system().openpty(size).map_err(io::Error::other)?;
-    let mut command = CommandBuilder::new(shell);
+    let mut command = CommandBuilder::new(launch.program);
     command.env_clear();
-    command.args(["-c", text]);
+    command.args(launch.args);
     command.cwd(dir);
     for (name, value) in variables {
         command.env(name, value);

@@ -10,6 +10,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::*;
 
+mod namespaces;
+
 async fn grant(text: &str, dir: &Path) -> Grant {
     let clock = Clock::scripted(1);
     let asker = Asker { session: clock.mint(), call: None };
@@ -22,7 +24,7 @@ async fn grant(text: &str, dir: &Path) -> Grant {
 async fn start_in(dir: &Path, text: &str, env: &[(&str, &str)]) -> Result<Running, ProcessError> {
     let env = env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let command = Command { text: text.to_owned(), dir: dir.to_owned(), env, ..Command::default() };
-    Processes::new("/bin/sh".into(), Vec::new()).spawn(&grant(text, dir).await, &command)
+    Processes::new("/bin/sh".into(), Vec::new()).spawn(&grant(text, dir).await, &command).await
 }
 
 async fn start(text: &str) -> Running {
@@ -31,7 +33,7 @@ async fn start(text: &str) -> Running {
 
 async fn start_on(streams: Streams, text: &str) -> Running {
     let command = Command { text: text.to_owned(), dir: "/".into(), streams, ..Command::default() };
-    Processes::new("/bin/sh".into(), Vec::new()).spawn(&grant(text, Path::new("/")).await, &command).unwrap()
+    Processes::new("/bin/sh".into(), Vec::new()).spawn(&grant(text, Path::new("/")).await, &command).await.unwrap()
 }
 
 async fn all(running: &mut Running) -> String {
@@ -114,14 +116,18 @@ async fn only_the_command_that_was_granted_runs() {
     let processes = Processes::new("/bin/sh".into(), Vec::new());
     for (text, dir) in [("false", "/"), ("true", "/tmp")] {
         let command = Command { text: text.to_owned(), dir: dir.into(), ..Command::default() };
-        assert!(matches!(processes.spawn(&granted, &command), Err(ProcessError::NotGranted { .. })), "{text} {dir}");
+        assert!(
+            matches!(processes.spawn(&granted, &command).await, Err(ProcessError::NotGranted { .. })),
+            "{text} {dir}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_shell_that_is_missing_is_named() {
     let command = Command { text: "true".to_owned(), dir: "/".into(), ..Command::default() };
-    let result = Processes::new("/no/shell".into(), Vec::new()).spawn(&grant("true", Path::new("/")).await, &command);
+    let result =
+        Processes::new("/no/shell".into(), Vec::new()).spawn(&grant("true", Path::new("/")).await, &command).await;
     assert_eq!(result.unwrap_err().to_string(), "cannot start /no/shell");
 }
 
@@ -359,7 +365,7 @@ async fn a_mark_stands_behind_those_of_others() {
     let text = "echo $HAFT_COMMAND";
     for count in 0..2 {
         let command = Command { text: text.to_owned(), dir: "/".into(), ..Command::default() };
-        let mut running = processes.spawn(&grant(text, Path::new("/")).await, &command).unwrap();
+        let mut running = processes.spawn(&grant(text, Path::new("/")).await, &command).await.unwrap();
         let told = all(&mut running).await;
         assert!(told.trim().ends_with(&format!("{}.{count}", processes.inner.mark)), "{told}");
     }
@@ -371,7 +377,7 @@ async fn if_we_are_killed_nothing_goes_on() {
     let processes = Processes::new("/bin/sh".into(), Vec::new());
     let text = "echo $$; setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000";
     let command = Command { text: text.to_owned(), dir: "/".into(), ..Command::default() };
-    let mut running = processes.spawn(&grant(text, Path::new("/")).await, &command).unwrap();
+    let mut running = processes.spawn(&grant(text, Path::new("/")).await, &command).await.unwrap();
     let tree = watch(&lines(&mut running, 2).await);
     let guard = processes.inner.guard.get().unwrap().as_ref().unwrap();
     guard.lose();
@@ -383,7 +389,7 @@ async fn if_we_are_killed_nothing_goes_on() {
 async fn the_guard_goes_with_us() {
     let processes = Processes::new("/bin/sh".into(), Vec::new());
     let command = Command { text: "true".to_owned(), dir: "/".into(), ..Command::default() };
-    let running = processes.spawn(&grant("true", Path::new("/")).await, &command).unwrap();
+    let running = processes.spawn(&grant("true", Path::new("/")).await, &command).await.unwrap();
     let guard = processes.inner.guard.get().unwrap().as_ref().unwrap().id();
     let guard = watch(&[guard.to_string()]);
     drop((processes, running));

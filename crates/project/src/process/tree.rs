@@ -33,7 +33,7 @@ pub(crate) struct Tree {
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
     leader: Pid,
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux tells a process by it"))]
     mark: Arc<str>,
     /// When the first of them was started.
     #[cfg(target_os = "linux")]
@@ -56,7 +56,7 @@ impl Tree {
     /// Asks all of it to end.
     pub(crate) fn terminate(&self) {
         if let Some(scope) = &self.scope {
-            scope.signal(Signal::TERM);
+            scope.terminate();
         }
     }
 
@@ -97,10 +97,17 @@ impl Scope {
         proc::members(self.leader.as_raw_nonzero().get(), &self.mark, self.begun)
     }
 
-    fn signal(&self, signal: Signal) {
+    fn holds_a_cage(&self, one: &Process) -> bool {
+        one.holds_a_cage(self.leader.as_raw_nonzero().get())
+    }
+
+    fn terminate(&self) {
         let members = self.members();
-        self.send_group(signal);
-        members.iter().for_each(|one| send(one, signal));
+        // The group of a cage's own processes holds little else.
+        if !members.iter().any(|one| self.holds_a_cage(one)) {
+            self.send_group(Signal::TERM);
+        }
+        members.iter().filter(|one| !self.holds_a_cage(one)).for_each(|one| send(one, Signal::TERM));
     }
 
     fn kill(&self) {
@@ -126,7 +133,11 @@ impl Scope {
     /// The command lines of what still runs, in a few words each.
     pub(crate) async fn left(&self) -> Vec<String> {
         let scope = self.clone();
-        let look = move || scope.members().iter().take(AT_ONCE).map(|one| one.words(WORDS)).collect();
+        let look = move || {
+            let members = scope.members();
+            let left = members.iter().filter(|one| !scope.holds_a_cage(one));
+            left.take(AT_ONCE).map(|one| one.words(WORDS)).collect()
+        };
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
@@ -164,7 +175,7 @@ async fn ended(process: &Process) {
     use rustix::process::{PidfdFlags, pidfd_open};
     use tokio::io::{Interest, unix::AsyncFd};
     // Its replacement needs `unsafe`, for handles that are not always the same; one that we own is.
-    #[expect(deprecated)]
+    #[expect(deprecated, reason = "the other way cannot be had without unsafe code")]
     let watch = |handle| AsyncFd::with_interest(handle, Interest::READABLE);
     match Pid::from_raw(process.pid).map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
         Some(Ok(handle)) if process.is_alive() => match watch(handle) {
@@ -178,13 +189,14 @@ async fn ended(process: &Process) {
 
 #[cfg(not(target_os = "linux"))]
 impl Scope {
-    fn signal(&self, signal: Signal) {
+    fn terminate(&self) {
         // The only error that can come is that nobody is left.
-        let _ = kill_process_group(self.leader, signal);
+        let _ = kill_process_group(self.leader, Signal::TERM);
     }
 
     fn kill(&self) {
-        self.signal(Signal::KILL);
+        // As there.
+        let _ = kill_process_group(self.leader, Signal::KILL);
     }
 
     fn runs(&self) -> bool {

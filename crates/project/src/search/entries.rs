@@ -16,7 +16,7 @@ const BLOCK: usize = 32 * 1024;
 
 /// Names and kinds, in no order. Those of the next folder take the place of the last one's.
 #[derive(Default)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     /// The names, one after the other.
     names: Vec<u8>,
     /// Where each ends, and what it is.
@@ -27,7 +27,7 @@ pub(super) struct Entries {
 
 impl Entries {
     /// Reads the open folder `dir`, until `go_on` says no.
-    pub(super) fn read(&mut self, dir: &OwnedFd, mut go_on: impl FnMut() -> bool) -> Result<(), Errno> {
+    pub(crate) fn read(&mut self, dir: &OwnedFd, mut go_on: impl FnMut() -> bool) -> Result<(), Errno> {
         self.names.clear();
         self.ends.clear();
         let Self { names, ends, .. } = self;
@@ -71,7 +71,7 @@ impl Entries {
     }
 
     /// What was read.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, FileType)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, FileType)> {
         let mut start = 0;
         self.ends.iter().map(move |(end, kind)| {
             let name = &self.names[std::mem::replace(&mut start, *end)..*end];

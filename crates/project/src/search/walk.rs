@@ -244,6 +244,10 @@ impl<V: Visit> Thread<'_, V> {
             (Some(above), Some(name)) => door::step(above, Path::new(name), flags)?,
             (None, _) | (_, None) => door::open(path, flags)?,
         };
+        // A search of the whole disk would go through the variables of all processes.
+        if path.as_os_str().as_bytes().starts_with(b"/proc/") && door::is_of_a_process(&dir, path) {
+            return Err(Errno::ACCESS);
+        }
         entries.read(&dir, || {
             if self.walk.stop.load(Ordering::Relaxed) {
                 return false;

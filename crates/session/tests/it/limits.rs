@@ -1,5 +1,7 @@
 //! Where a turn stops by itself, and where it tries again.
 
+use std::time::Duration;
+
 use expect_test::expect;
 use haft_llm::{Answer, Beat, Chunk, FailKind, Failing, Finish, Step, ToolChoice, Usage};
 use haft_permission::Action;
@@ -131,7 +133,7 @@ async fn a_session_costs_no_more_than_it_may() {
           bash: echo 1
         model [tool-calls]
           bash: echo 2
-        end: error: this session has cost $0.0200, and `limits.cost` lets it cost $0.015; raise the limit, or start a new session
+        end: error: this session and its tasks have cost $0.0200, and may cost $0.015 (--max-cost, or `limits.cost` in the settings); what is done is kept. Raise the limit to go on, or start a new session
     "#]]).await;
     assert_eq!(scene.requests.lock().unwrap().len(), 2);
 }
@@ -232,6 +234,38 @@ async fn fewer_retries_can_be_asked_for() {
         let session = scene.session().await;
         session.prompt(Prompt::text("go")).await.unwrap_err();
         assert_eq!(scene.requests.lock().unwrap().len(), requests);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_is_waited_in_all_than_may_be() {
+    // Each wait as the vendor asks, in seconds; the most in all; and how often the model is asked.
+    for (waits, most, requests) in
+        [([10, 10, 10], Some(20), 3), ([10, 10, 10], Some(9), 1), ([3_600, 1, 1], None, 2), ([3_601, 1, 1], None, 1)]
+    {
+        let mut scene = Scene::with(&[]);
+        scene.options.retry_wait = most.map(Duration::from_secs);
+        for wait in waits {
+            scene.model(vec![fails(FailKind::RateLimited, wait * 1000)]);
+        }
+        let session = scene.session().await;
+        session.prompt(Prompt::text("go")).await.unwrap_err();
+        assert_eq!(scene.requests.lock().unwrap().len(), requests, "{waits:?} {most:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_vendors_own_tools_did_is_not_done_twice() {
+    for (kind, requests) in [("web_search_call", 1), ("compaction", 2)] {
+        let mut scene = Scene::with(&[]);
+        let value = serde_json::json!({ "type": kind });
+        let item = haft_llm::Item { vendor: "v".to_owned(), model: "m".to_owned(), value };
+        let broken = Beat::Fail(Failing::new(FailKind::CutOff, "gone"));
+        scene.answers.push(Answer { beats: vec![Beat::Chunk(Chunk::Vendor(item)), broken] });
+        scene.model(vec![says("Again.")]);
+        let session = scene.session().await;
+        let _ = session.prompt(Prompt::text("go")).await;
+        assert_eq!(scene.requests.lock().unwrap().len(), requests, "{kind}");
     }
 }
 

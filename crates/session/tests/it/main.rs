@@ -4,11 +4,14 @@
 
 mod crash;
 mod ends;
+mod forms;
 mod limits;
 mod loops;
 mod prompts;
+mod room;
 mod scene;
 mod shown;
 mod stored;
 mod tasks;
+mod wire;
 mod within;

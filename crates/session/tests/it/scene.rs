@@ -10,8 +10,8 @@ use haft_permission::{Action, Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, Message, ModelRef, Part, PartKind, Reply, ToolState};
 use haft_session::{
-    Agents, Draft, Folders, Limits, Mode, Model, NewSession, Options, Prompt, Questions, Session, SessionError, Setup,
-    TurnEnd,
+    Agents, Commands, Draft, Folders, Limits, Mode, Model, NewSession, Options, Prompt, Questions, Session,
+    SessionError, Setup, TurnEnd,
 };
 use haft_store::Journal;
 use haft_tool::Registry;
@@ -28,6 +28,8 @@ pub(crate) struct Scene {
     pub agents: Vec<Draft>,
     pub options: Options,
     pub cost: Option<haft_session::Cost>,
+    pub limits: Limits,
+    pub calls_tools: bool,
     pub journal: Journal,
     /// What the model answers in sessions whose first prompt contains a text.
     pub others: Vec<(String, Vec<Answer>)>,
@@ -76,6 +78,8 @@ impl Scene {
             ],
             options: Options::default(),
             cost: None,
+            limits: Limits::default(),
+            calls_tools: true,
             journal: Journal::memory(),
             others: Vec::new(),
             chosen: Vec::new(),
@@ -125,24 +129,20 @@ impl Scene {
         let inner = Script::new("the scene", self.answers.clone());
         let other = |(text, answers): &(String, Vec<Answer>)| (text.clone(), Script::new(text, answers.clone()));
         let others = self.others.iter().map(other).collect();
+        let provider = Arc::new(Listening { inner, others, heard: Arc::clone(&self.requests) });
+        let reference = ModelRef { provider_id: "script".to_owned(), model_id: "scene".to_owned() };
+        let model = Model::new(reference, "scene", provider);
         Setup {
             journal: self.journal.clone(),
             clock,
             gate,
             questions,
             registry,
-            agents: Agents::compose(&Folders::default(), &[], &self.agents, &self.rules, None).0,
+            agents: Agents::compose(&Folders::default(), &[], &self.agents, &self.rules, None, Commands::Free).0,
             rules: Vec::new(),
             place,
             outputs: self.folder.path().join("outputs"),
-            model: Model {
-                reference: ModelRef { provider_id: "script".to_owned(), model_id: "scene".to_owned() },
-                api_id: "scene".to_owned(),
-                provider: Arc::new(Listening { inner, others, heard: Arc::clone(&self.requests) }),
-                limits: Limits::default(),
-                cost: self.cost,
-                extra: serde_json::Map::new(),
-            },
+            model: Model { limits: self.limits, calls_tools: self.calls_tools, cost: self.cost.clone(), ..model },
             options: self.options.clone(),
         }
     }

@@ -4,7 +4,7 @@ use expect_test::expect;
 use haft_llm::{FailKind, Failing, Step, Usage};
 use haft_permission::{Action, Rule};
 use haft_protocol::{Event, Id, PartKind, Reply, Session as Record, ToolState};
-use haft_session::{Command, Draft, Mode, NewSession, Prompt, Session, Tasks, TurnEnd};
+use haft_session::{Agents, Command, Commands, Draft, Folders, Mode, NewSession, Prompt, Session, Tasks, TurnEnd};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, agent, call, says, transcript, until, words};
@@ -294,8 +294,7 @@ async fn what_the_plan_agent_may_not_do_it_may_not_have_done() {
     scene.model(vec![task_for("open", "write")]).model(vec![says("Done.")]);
     scene.other("Please write", vec![vec![write], vec![says("Tried.")]]);
     let mut setup = scene.setup();
-    setup.agents =
-        haft_session::Agents::compose(&haft_session::Folders::default(), &[build, plan, open], &[], &[], None).0;
+    setup.agents = Agents::compose(&Folders::default(), &[build, plan, open], &[], &[], None, Commands::Free).0;
     let session = Session::create(setup, NewSession::default()).await.unwrap();
     session.prompt(Prompt::text("go").agent("plan")).await.unwrap();
     assert!(!scene.project().join("b.rs").exists());
@@ -426,9 +425,9 @@ async fn tasks_spend_the_money_of_their_session() {
     scene.other("Please spend", vec![spend, vec![says("never asked")]]);
     let session = scene.session().await;
     let error = session.prompt(Prompt::text("go")).await.unwrap_err().to_string();
-    assert!(error.starts_with("this session has cost $4.0000"), "{error}");
+    assert!(error.starts_with("this session and its tasks have cost $4.0000"), "{error}");
     let ToolState::Error { error, .. } = &states(&scene, &session).await[0] else { panic!("it was stopped") };
-    assert!(error.contains("this session has cost $4.0000"), "{error}");
+    assert!(error.contains("have cost $4.0000"), "{error}");
     assert_eq!(scene.requests.lock().unwrap().len(), 2);
     // Also when it is opened again.
     let id = session.id().clone();

@@ -10,7 +10,7 @@ use crate::walk::Walk;
 
 /// Programs that unpack into the folder they run in, or the one that the option names.
 const UNPACKERS: [(&str, &str); 6] =
-    [("unzip", "-d"), ("7z", "-o"), ("7za", "-o"), ("unrar", ""), ("bsdtar", "-C"), ("ar", "")];
+    [("unzip", "-d"), ("7z", "-o"), ("7za", "-o"), ("7zz", "-o"), ("unrar", ""), ("ar", "")];
 
 /// Letters of `tar` with a value.
 const VALUED: &str = "fCTXgbHKLNVFI";
@@ -27,17 +27,29 @@ const LONG: [(&str, Touching); 7] = [
 
 /// Looks at a program that unpacks. `false`: it is none.
 pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
-    if command.name == "tar" {
+    if matches!(command.name, "tar" | "gtar" | "bsdtar") {
         tar(walk, command.args);
         return true;
     }
     let Some((_, option)) = UNPACKERS.iter().find(|(name, _)| *name == command.name) else { return false };
     super::mention_all(walk, command.args);
+    let first = command.args.first().and_then(Arg::known).unwrap_or_default();
+    if !unpacks(command, &first) {
+        // Without a folder to unpack to: the archive itself is looked at, or written.
+        let writes = match command.name {
+            "ar" => !matches!(first.trim_start_matches('-').chars().next(), Some('t' | 'p')),
+            "unzip" => false,
+            _ => matches!(first.as_str(), "a" | "u" | "d" | "rn" | "m" | "f"),
+        };
+        let archive = command.args.iter().skip(1).find(|arg| !arg.start.starts_with('-'));
+        archive.into_iter().filter(|_| writes).for_each(|archive| walk.touch(archive, Touching::Write));
+        return true;
+    }
     let mut goal = None;
     let mut args = command.args.iter();
     while let Some(arg) = args.next().filter(|_| !option.is_empty()) {
         let text = arg.known().unwrap_or_default();
-        if text == *option && command.name != "7z" && command.name != "7za" {
+        if text == *option && !command.name.starts_with("7z") {
             goal = args.next().cloned();
         } else if let Some(rest) = text.strip_prefix(option).filter(|rest| !rest.is_empty()) {
             goal = Some(Arg::plain(rest));
@@ -45,6 +57,16 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
     }
     walk.fill(&goal.unwrap_or_else(|| Arg::plain(".")));
     true
+}
+
+fn unpacks(command: Command<'_>, first: &str) -> bool {
+    match command.name {
+        "unzip" => !command.texts().iter().flatten().any(|text| {
+            text.strip_prefix('-').is_some_and(|letters| letters.contains(['l', 't', 'p', 'c', 'v', 'Z', 'z']))
+        }),
+        "ar" => first.trim_start_matches('-').starts_with('x'),
+        _ => matches!(first, "x" | "e"),
+    }
 }
 
 /// `tar`: the archive, the folder it goes to, and what is packed. What an archive would unpack is not known: it may be

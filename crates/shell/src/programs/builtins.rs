@@ -56,7 +56,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
         "shopt" => shopt(walk, command),
         "let" => {
             for arg in command.args {
-                walk.arithmetic(&arg.shown());
+                walk.arithmetic(&arg.literal().unwrap_or_else(|| arg.raw.clone()));
             }
         }
         "printf" => {

@@ -56,7 +56,7 @@ fn is_recursive(text: &str) -> bool {
 
 /// A link may be gone through later in the same text, when no disk knows of it yet.
 fn link(walk: &mut Walk<'_>, source: &str, goal: &str, name: Option<&str>) {
-    for base in walk.places.folders.clone() {
+    for base in walk.places.folders.clone().iter() {
         let goal = base.join(goal);
         let mut ends = vec![goal.clone()];
         ends.extend(name.map(|name| goal.join(name)));

@@ -15,6 +15,8 @@ enum Does {
     Read,
     /// Writes, makes or removes them all.
     Write,
+    /// Writes them all, unless it is told to write to its output, to test or to list.
+    Pack,
     /// Reads all but the last, writes the last.
     Copy,
     /// Takes all but the last away, writes the last.
@@ -141,15 +143,20 @@ const ROWS: &[Row] = &[
         input: &["-f", "--file", "--ignore-file"],
         ..ROW
     },
-    Row { names: &["jq", "yq", "gojq"], does: Does::Search, input: &["-f", "--from-file", "-L"], ..ROW },
+    Row { names: &["jq", "gojq"], does: Does::Search, input: &["-f", "--from-file", "-L"], ..ROW },
     Row {
-        names: &[
-            "rm", "rmdir", "unlink", "shred", "mkdir", "mkfifo", "mknod", "tee", "gzip", "gunzip", "bzip2", "bunzip2",
-            "xz", "unxz", "zstd", "unzstd", "compress", "chattr", "sponge",
-        ],
+        names: &["rm", "rmdir", "unlink", "shred", "mkdir", "mkfifo", "mknod", "tee", "chattr", "sponge"],
         does: Does::Write,
         valued: "mnS",
         long: &["--mode", "--iterations", "--size", "--suffix"],
+        ..ROW
+    },
+    Row {
+        names: &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "lz4", "compress", "uncompress"],
+        does: Does::Pack,
+        valued: "SM",
+        long: &["--suffix"],
+        output: &["-o", "--output-dir-flat", "--output-dir-mirror"],
         ..ROW
     },
     Row {
@@ -216,7 +223,17 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
     if command.name == "dd" {
         dd(walk, command.args);
     } else if let Some(row) = find(command.name) {
-        let (operands, goal) = options(walk, row, command);
+        let (mut operands, goal) = options(walk, row, command);
+        if matches!(command.name, "rsync" | "scp") {
+            // What is on another machine is no path here.
+            let remote = |arg: &&Arg| arg.known().is_some_and(|text| crate::programs::network::is_remote(&text));
+            let sends = operands.last().is_some_and(remote);
+            operands.retain(|arg| !remote(arg));
+            if sends {
+                operands.iter().for_each(|arg| walk.touch(arg, Touching::Read));
+                return true;
+            }
+        }
         touch(walk, row, command, &operands);
         if let Some(goal) = goal {
             copies::into(walk, command, &operands, &goal);
@@ -334,6 +351,14 @@ fn touch(walk: &mut Walk<'_>, row: &Row, command: Command<'_>, operands: &[&Arg]
             all(walk, operands, Touching::Write);
         }
         Does::Write => all(walk, operands, Touching::Write),
+        Does::Pack => {
+            let looks = |text: &String| match text.strip_prefix("--") {
+                Some(long) => matches!(long, "stdout" | "to-stdout" | "test" | "list" | "version" | "help"),
+                None => text.starts_with('-') && text.contains(['c', 't', 'l']),
+            };
+            let looks = command.texts().iter().flatten().any(looks);
+            all(walk, operands, if looks { Touching::Read } else { Touching::Write });
+        }
         Does::Copy | Does::Move => {
             let how = if row.does == Does::Move { Touching::Write } else { Touching::Read };
             match operands.split_last() {

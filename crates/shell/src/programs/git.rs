@@ -81,6 +81,68 @@ const WRITERS: [&str; 20] = [
     "pack-objects",
     "read-tree",
 ];
+/// Works that change nothing in the repository or the folder that they work on.
+const READERS: [&str; 36] = [
+    "status",
+    "log",
+    "diff",
+    "show",
+    "rev-parse",
+    "rev-list",
+    "ls-files",
+    "ls-tree",
+    "ls-remote",
+    "blame",
+    "annotate",
+    "grep",
+    "describe",
+    "cat-file",
+    "shortlog",
+    "reflog",
+    "for-each-ref",
+    "show-ref",
+    "name-rev",
+    "merge-base",
+    "cherry",
+    "count-objects",
+    "check-ignore",
+    "check-attr",
+    "diff-tree",
+    "diff-files",
+    "diff-index",
+    "whatchanged",
+    "var",
+    "version",
+    "help",
+    "range-diff",
+    "fsck",
+    "verify-commit",
+    "verify-tag",
+    "archive",
+];
+/// Works of which every word behind the options is a path that is written.
+const PATHS: [&str; 4] = ["restore", "rm", "mv", "clean"];
+/// Their options with a value, and those of the works that make a folder.
+const VALUED: [&str; 18] = [
+    "-s",
+    "--source",
+    "-e",
+    "--exclude",
+    "--pathspec-from-file",
+    "-b",
+    "-B",
+    "--branch",
+    "-o",
+    "--origin",
+    "--depth",
+    "--reference",
+    "-j",
+    "--jobs",
+    "--separate-git-dir",
+    "--object-format",
+    "--filter",
+    "--reason",
+];
 /// Letters of works before which the options of a group have no value, and the letter that runs what stands behind it.
 const CLUSTERS: [(&str, char); 4] = [("grep", 'O'), ("rebase", 'x'), ("clone", 'u'), ("ls-remote", 'u')];
 /// The value of these is a message, not a path.
@@ -91,6 +153,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<Stri
     let mut at = 0;
     let mut safe = true;
     let before = walk.places.clone();
+    let mut folders: Vec<Arg> = Vec::new();
     while let Some(arg) = command.args.get(at) {
         let Some(text) = arg.literal().filter(|_| arg.one && !arg.choice) else {
             walk.unknown(&format!("what git does with {} is not known before the run", short(&arg.raw)));
@@ -107,6 +170,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<Stri
                 if let Some(folder) = next {
                     walk.touch(folder, Touching::Enter);
                     super::mention(walk, folder);
+                    folders.push(folder.clone());
                     walk.start_in(folder);
                 }
             }
@@ -120,13 +184,19 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<Stri
                 if let Some(folder) = next {
                     super::mention(walk, folder);
                     walk.touch(folder, Touching::Read);
+                    folders.push(folder.clone());
                 }
             }
             _ if text.starts_with("--exec-path") || text.starts_with("--config-env") => {
                 walk.unknown(&format!("{} decides what git runs", short(&text)));
                 return None;
             }
-            _ => super::mention(walk, arg),
+            _ => {
+                super::mention(walk, arg);
+                if let Some((_, value)) = text.split_once('=').filter(|_| text.starts_with("--")) {
+                    folders.push(Arg::plain(value));
+                }
+            }
         }
     }
     let (work, rest) = match command.args.get(at..) {
@@ -138,7 +208,12 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, always: Option<Stri
     };
     safe &= !runs(walk, &work, rest);
     arguments(walk, &work, rest);
+    paths(walk, &work, rest);
     walk.places = before;
+    if !READERS.contains(&work.as_str()) {
+        // It changes what is in the folder that is named, without naming it.
+        folders.iter().for_each(|folder| walk.touch(folder, Touching::Write));
+    }
     always.filter(|_| safe)
 }
 
@@ -253,6 +328,49 @@ fn runs(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) -> bool {
         }
     }
     false
+}
+
+/// The paths of works that write what they are given, also where a word does not look like a path.
+fn paths(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) {
+    let mut words: Vec<Arg> = Vec::new();
+    let mut behind = false;
+    let mut args = rest.iter();
+    while let Some(arg) = args.next() {
+        let text = arg.known().unwrap_or_else(|| arg.start.clone());
+        if !behind && text == "--" {
+            behind = true;
+            if work == "checkout" {
+                words.clear();
+            }
+        } else if behind || !text.starts_with('-') {
+            words.push(arg.clone());
+        } else if VALUED.contains(&text.as_str()) {
+            args.next();
+        }
+    }
+    let written = match work {
+        "checkout" if behind => words,
+        _ if PATHS.contains(&work) => {
+            if work == "clean" && words.is_empty() {
+                words.push(Arg::plain("."));
+            }
+            words
+        }
+        "init" => words,
+        "worktree" if words.first().is_some_and(|word| word.start == "add") => {
+            words.into_iter().skip(1).take(1).collect()
+        }
+        "worktree" => words.into_iter().skip(1).collect(),
+        "clone" if words.len() > 1 => words.split_off(1),
+        "clone" => {
+            let place = words.first().and_then(Arg::known).unwrap_or_default();
+            let name =
+                place.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next().unwrap_or_default();
+            vec![Arg::plain(name)]
+        }
+        _ => Vec::new(),
+    };
+    written.iter().for_each(|path| walk.touch(path, Touching::Write));
 }
 
 fn arguments(walk: &mut Walk<'_>, work: &str, rest: &[Arg]) {

@@ -21,6 +21,18 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("pyenv", &["exec"]),
     ("nvm", &["exec"]),
     ("dotenv", &["run"]),
+    ("conda", &["run"]),
+    ("mamba", &["run"]),
+    ("micromamba", &["run"]),
+    ("pixi", &["run"]),
+    ("devbox", &["run"]),
+    ("stack", &["exec"]),
+    ("cabal", &["exec"]),
+    ("opam", &["exec"]),
+    ("volta", &["run"]),
+    ("fnm", &["exec"]),
+    ("rustup", &["run"]),
+    ("direnv", &["exec"]),
     ("op", &["run"]),
     ("doppler", &["run"]),
 ];
@@ -62,6 +74,8 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, judged: &mut Judged
         return false;
     }
     let skip = usize::from(behind.first().is_some_and(|arg| word(arg) == "--"));
+    // Which of several, before what is run with it.
+    let skip = skip + usize::from(matches!(command.name, "rustup" | "direnv"));
     let inner = behind.get(skip..).unwrap_or_default();
     let Some(first) = inner.first().filter(|_| !hidden) else {
         if hidden {
@@ -74,8 +88,52 @@ pub(crate) fn run(walk: &mut Walk<'_>, command: Command<'_>, judged: &mut Judged
         return false;
     }
     let always = walk.run_by_another(inner, command.stdin).always;
-    judged.always = always.map(|always| format!("{} {work} {always}", command.name));
+    let which: Vec<&str> = behind.iter().take(skip).map(|arg| arg.raw.as_str()).collect();
+    judged.always = always
+        .filter(|_| which.is_empty() || which == ["--"])
+        .map(|always| format!("{} {work} {always}", command.name));
     true
+}
+
+/// Programs that are given what another machine or a container runs: the options with a value before its name, and the
+/// works (none: there are no works).
+const ELSEWHERE: &[(&str, &str, &[&str])] = &[
+    ("ssh", "BbcDEeFIiJLlmOopQRSWw", &[]),
+    ("docker", "eulvwpmhac", &["exec", "run", "create"]),
+    ("podman", "eulvwpmhac", &["exec", "run", "create"]),
+    ("nerdctl", "eulvwpmhac", &["exec", "run", "create"]),
+    ("kubectl", "cn", &["exec"]),
+    ("oc", "cn", &["exec"]),
+];
+
+/// Looks at what another machine or a container would run, for rules about its words. What that does to files is told
+/// nowhere.
+pub(crate) fn elsewhere(walk: &mut Walk<'_>, command: Command<'_>) {
+    let Some((_, valued, works)) = ELSEWHERE.iter().find(|row| row.0 == command.name) else { return };
+    let mut rest = command.args;
+    if !works.is_empty() {
+        let Some(at) = rest.iter().position(|arg| arg.known().is_some_and(|text| works.contains(&text.as_str())))
+        else {
+            return;
+        };
+        rest = rest.get(at + 1..).unwrap_or_default();
+        walk.unknown(&format!("what {} runs may reach all of this machine", command.name));
+    }
+    let Some(at) = super::network::operand(rest, valued) else { return };
+    let inner = rest.get(at + 1..).unwrap_or_default();
+    let skip = usize::from(inner.first().is_some_and(|arg| arg.start == "--"));
+    let words: Vec<String> =
+        inner.iter().skip(skip).map(|arg| arg.known().unwrap_or_else(|| arg.raw.clone())).collect();
+    if words.is_empty() {
+        return;
+    }
+    walk.elsewhere += 1;
+    if works.is_empty() {
+        walk.script_for(&words.join(" "), crate::analysis::Dialect::Posix);
+    } else {
+        walk.run_by_another(inner.get(skip..).unwrap_or_default(), false);
+    }
+    walk.elsewhere -= 1;
 }
 
 /// `go env -w GOFLAGS=…`

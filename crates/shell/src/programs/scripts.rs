@@ -83,8 +83,12 @@ pub(crate) fn interpreter(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
             "-u" | "-B" | "-O" | "-s" | "-S" | "-I" | "-w" | "--test" | "--watch" | "--check" => {}
             _ if text.starts_with('-') => {
                 let inline = INLINE.iter().any(|option| text.starts_with(option)) || text == "-";
-                let why = if inline { "a program stands among its arguments" } else { "its options cannot be told" };
-                walk.unknown(&format!("{}: {why}", command.name));
+                let why = match inline {
+                    true => format!("{} {} runs a program text that nobody has read", command.name, short(&text)),
+                    false => format!("what {} does with {} cannot be told", command.name, short(&text)),
+                };
+                walk.unknown(&why);
+                in_place(walk, command, &text);
                 return true;
             }
             _ => {
@@ -96,6 +100,28 @@ pub(crate) fn interpreter(walk: &mut Walk<'_>, command: Command<'_>) -> bool {
     }
     walk.unknown("the interpreter runs what it is given to read");
     true
+}
+
+/// `perl -pi -e … file`: the files are written. Otherwise they are only given to the program.
+fn in_place(walk: &mut Walk<'_>, command: Command<'_>, first: &str) {
+    if !matches!(command.name, "perl" | "ruby") {
+        return;
+    }
+    let texts = command.texts();
+    let in_place = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('i');
+    let writes = in_place(first) || texts.iter().flatten().any(|text| in_place(text));
+    let mut program = false;
+    for (arg, text) in command.args.iter().zip(&texts) {
+        let text = text.clone().unwrap_or_else(|| arg.start.clone());
+        if std::mem::take(&mut program) {
+            continue;
+        }
+        if text.starts_with('-') {
+            program = text.ends_with(['e', 'E']);
+        } else {
+            walk.touch(arg, if writes { Touching::Write } else { Touching::Read });
+        }
+    }
 }
 
 pub(crate) fn sed(walk: &mut Walk<'_>, command: Command<'_>) {
@@ -228,7 +254,7 @@ fn is_plain_sed(script: &str) -> bool {
 
 pub(crate) fn awk(walk: &mut Walk<'_>, command: Command<'_>) {
     let mut args = command.args.iter();
-    let mut program = false;
+    let (mut program, mut in_place) = (false, false);
     while let Some(arg) = args.next() {
         let Some(text) = arg.known().filter(|_| !arg.dynamic) else {
             walk.unknown(&format!("what awk does with {} is not known before the run", short(&arg.raw)));
@@ -240,11 +266,15 @@ pub(crate) fn awk(walk: &mut Walk<'_>, command: Command<'_>) {
                     args.next();
                 }
                 _ if text.starts_with("-F") || text.starts_with("-v") => {}
+                "-i" if args.clone().next().and_then(Arg::literal).as_deref() == Some("inplace") => {
+                    args.next();
+                    in_place = true;
+                }
                 "--version" | "--help" => return,
                 _ => walk.unknown("the options of awk cannot be told"),
             }
         } else if program {
-            walk.touch(arg, Touching::Read);
+            walk.touch(arg, if in_place { Touching::Write } else { Touching::Read });
         } else {
             program = true;
             if !is_plain_awk(&text) {
@@ -281,7 +311,7 @@ pub(crate) fn make(walk: &mut Walk<'_>, command: Command<'_>) {
     if command.has(&["-"]) {
         walk.unknown("make runs what it is given to read");
     }
-    super::mention_all(walk, command.args);
+    super::outputs::run(walk, command);
 }
 
 #[cfg(test)]

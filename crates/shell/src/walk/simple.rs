@@ -2,7 +2,7 @@
 
 use brush_parser::ast::{
     Assignment, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem, IoFileRedirectKind, IoFileRedirectTarget,
-    IoRedirect, SimpleCommand,
+    IoRedirect, SimpleCommand, Word,
 };
 
 use super::extent::extent_of;
@@ -11,7 +11,7 @@ use crate::analysis::Touching;
 use crate::state::After;
 use crate::text::Arg;
 use crate::variables::is_dangerous;
-use crate::word::Place;
+use crate::word::{Place, Tildes, short};
 
 impl Walk<'_> {
     pub(super) fn simple(&mut self, simple: &SimpleCommand, source: Source<'_>) -> After {
@@ -23,7 +23,7 @@ impl Walk<'_> {
         for item in prefix {
             self.item(item, alone, source, &mut args, &mut stdin);
         }
-        if let Some(name) = &simple.word_or_name {
+        if let Some(name) = simple.word_or_name.as_ref().filter(|name| !self.names_stream(name, source)) {
             args.push(self.word(&name.value, Place::Command));
         }
         for item in suffix {
@@ -60,7 +60,11 @@ impl Walk<'_> {
                 );
                 self.redirect(redirect, source);
             }
-            CommandPrefixOrSuffixItem::Word(word) => args.push(self.word(&word.value, Place::Command)),
+            CommandPrefixOrSuffixItem::Word(word) => {
+                if !self.names_stream(word, source) {
+                    args.push(self.word(&word.value, Place::Command));
+                }
+            }
             CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                 // Behind a name it is an argument like any other, and a variable for those that set some.
                 self.assignment(assignment, alone && args.is_empty());
@@ -72,10 +76,34 @@ impl Walk<'_> {
             CommandPrefixOrSuffixItem::ProcessSubstitution(_, shell) => {
                 self.only_bash("a process substitution");
                 self.aside(|walk| walk.list(&shell.list, source));
-                let raw = source.slice(shell.loc.start.index, shell.loc.end.index);
+                let (start, end) = (shell.loc.start.index, shell.loc.end.index);
+                let raw = source.slice(start, end);
+                let alone = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "<>;|&()".contains(c));
+                // The parser takes `a<(b)c` for three words.
+                let before = start.checked_sub(if raw.starts_with('(') { 2 } else { 1 });
+                if !(alone(before.and_then(|at| source.at(at))) && alone(source.at(end))) {
+                    self.unknown("a process substitution inside a word");
+                }
                 args.push(Arg { raw: raw.to_owned(), ..Arg::plain("/dev/fd/63") });
             }
         }
+    }
+
+    /// Whether the word is the variable of a redirection, `{fd}> file`, which the parser takes for a word: the name in
+    /// braces right before the sign.
+    fn names_stream(&mut self, word: &Word, source: Source<'_>) -> bool {
+        let Some(name) = word.value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else { return false };
+        let before_sign =
+            word.loc.as_ref().is_some_and(|loc| source.at(loc.end.index).is_some_and(|c| "<>".contains(c)));
+        if !before_sign || !name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()) {
+            return false;
+        }
+        self.only_bash("{name}>");
+        if !name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
+            self.unknown(&format!("what {} stands for cannot be told", short(&word.value)));
+        }
+        self.set(name);
+        true
     }
 
     fn assignment(&mut self, assignment: &Assignment, alone: bool) {
@@ -88,7 +116,8 @@ impl Walk<'_> {
         };
         match &assignment.value {
             AssignmentValue::Scalar(word) => {
-                let value = self.word(&word.value, Place::Value);
+                let mut value = self.word(&word.value, Place::Value);
+                self.tildes(&mut value, Tildes::Value);
                 self.set_to(name, &value);
                 let text = value.texts.first().filter(|_| !value.dynamic && value.texts.len() == 1);
                 let plain = matches!(&assignment.name, AssignmentName::VariableName(_)) && !assignment.append;
@@ -177,9 +206,18 @@ impl Walk<'_> {
             }
             IoFileRedirectTarget::Duplicate(word) => {
                 let arg = self.word(&word.value, Place::Value);
+                if word.value.starts_with('-') && word.value.len() > 1 {
+                    // The sign ends behind the dash there, and the rest is a word of the command.
+                    self.unknown(&format!("what {} becomes is not known before the run", short(&word.value)));
+                }
                 let number = |text: &str| text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
                 if !arg.literal().is_some_and(|text| number(&text)) {
                     self.only_bash(">&");
+                    // Bash reads what it has become once more, as it would a word that was written so.
+                    let again = |c: char| "$`\\'\"~*?[<>".contains(c);
+                    if !arg.dynamic && arg.texts.iter().any(|text| text.string().contains(again)) {
+                        self.unknown(&format!("what {} becomes is not known before the run", short(&word.value)));
+                    }
                     self.touch(&arg, how);
                 }
             }

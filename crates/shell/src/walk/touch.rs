@@ -42,7 +42,7 @@ impl Walk<'_> {
         let cut = text.glob_at();
         let path: String = text.0.iter().take(cut.unwrap_or(usize::MAX)).map(|(c, _)| *c).collect();
         let rest: String = cut.map_or_else(String::new, |cut| text.0.iter().skip(cut).map(|(c, _)| *c).collect());
-        if whole.is_empty() || whole == "-" {
+        if whole.is_empty() || whole == "-" || self.elsewhere > 0 {
             return;
         }
         let path = match (path.strip_prefix('~'), self.around.home.and_then(Path::to_str)) {
@@ -55,18 +55,21 @@ impl Walk<'_> {
         }
         if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") {
             self.out.network = true;
+            let host = path.split('/').nth(3).filter(|_| cut.is_none()).and_then(crate::programs::hosts::of_machine);
+            host.into_iter().for_each(|host| crate::programs::network::note(self, host));
             self.unknown("it opens a connection");
             return;
         }
-        if rest.contains("**") && self.around.dialect == Dialect::Zsh {
+        if rest.contains("**") && self.dialect == Dialect::Zsh {
             self.unknown(&format!("{} goes to any depth", short(&whole)));
         }
         if rest.contains("..") {
             self.unknown(&format!("{} may lead anywhere", short(&whole)));
         }
         let folders = self.places.folders.clone();
+        let root = [PathBuf::from("/")];
         let absolute = Path::new(&path).is_absolute();
-        let bases = if absolute { vec![PathBuf::from("/")] } else { folders };
+        let bases = if absolute { &root } else { folders.as_slice() };
         for base in bases {
             let full = base.join(&path);
             if is_harmless_device(&full) {
@@ -86,10 +89,10 @@ impl Walk<'_> {
     pub(crate) fn fill(&mut self, arg: &Arg) {
         self.touch(arg, Touching::Write);
         let Some(folder) = arg.literal() else { return };
-        for base in self.places.folders.clone() {
+        for base in self.places.folders.clone().iter() {
             let folder = base.join(&folder);
             for begin in ["", "."] {
-                self.note(Touch { how: Touching::Write, path: folder.join(begin), rest: "*".to_owned() });
+                self.note(Touch { how: Touching::Fill, path: folder.join(begin), rest: "*".to_owned() });
             }
         }
     }
@@ -100,7 +103,11 @@ impl Walk<'_> {
             Some(folder) => {
                 let at = |base: &PathBuf| Places::at(&base.join(&folder));
                 let lost = self.places.lost && Path::new(&folder).is_relative();
-                self.places.folders.iter().map(at).fold(Places { folders: Vec::new(), lost }, |all, one| all.or(&one))
+                self.places
+                    .folders
+                    .iter()
+                    .map(at)
+                    .fold(Places { folders: std::rc::Rc::default(), lost }, |all, one| all.or(&one))
             }
             None => Places::lost(),
         };
@@ -133,6 +140,9 @@ impl Walk<'_> {
     }
 
     fn note(&mut self, touch: Touch) {
+        if self.links.is_empty() {
+            return self.note_one(touch);
+        }
         let mut todo = vec![touch];
         let mut round = 0;
         while let Some(touch) = todo.pop() {
@@ -161,8 +171,8 @@ impl Walk<'_> {
     /// Goes to another folder.
     pub(crate) fn enter(&mut self, folder: &str) -> After {
         let failed = self.places.clone();
-        let mut done = Places { folders: Vec::new(), lost: failed.lost && Path::new(folder).is_relative() };
-        for base in &failed.folders {
+        let mut done = Places { folders: std::rc::Rc::default(), lost: failed.lost && Path::new(folder).is_relative() };
+        for base in failed.folders.iter() {
             let path = crate::path::normal(&base.join(folder));
             done = done.or(&Places::at(&path));
         }

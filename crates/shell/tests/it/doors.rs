@@ -79,7 +79,7 @@ fn what_fills_a_folder_writes_all_of_it() {
     ] {
         let found = look(command);
         let all = found.touches.iter().any(|touch| {
-            touch.how == Touching::Write
+            touch.how == Touching::Fill
                 && touch.rest == "*"
                 && touch.path.as_os_str().as_encoded_bytes().ends_with(b"/.")
         });
@@ -179,7 +179,6 @@ fn what_decides_about_other_programs_is_unknown() {
         "rename 's/x/`id`/e' f",
         "patch -p1 < x",
         "hyperfine x",
-        "chronic x",
         "vimdiff a b",
         "repeat 3 rm x",
         "setopt x; ls",

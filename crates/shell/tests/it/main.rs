@@ -7,6 +7,7 @@ mod doors;
 mod folders;
 mod known;
 mod paths;
+mod programs;
 
 use std::path::Path;
 

@@ -1,66 +1,228 @@
-//! What a command line needs leave for: the folders outside that it goes to, the files it reads and writes, itself.
+//! What a command line needs leave for: the folders outside that it goes to, the files it reads and writes, the network,
+//! itself. In a cage, what it was granted is also all that it can do.
 
-use std::collections::BTreeSet;
+use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use haft_permission::{Access, Effect, Grant};
-use haft_project::{Files, FilesError, Found, Located, Target};
+use haft_permission::{Access, Action, Builtin, Effect, Grant};
+use haft_project::{Files, Mode, Processes, Secrets, temporary};
 use haft_shell::{Analysis, Dialect, Surroundings, Touch, Touching, analyse};
 use haft_tool::{Call, ToolError};
 
-use crate::reach::reach_all;
+use super::touched::Touched;
+use crate::reach::{Border, reach_all};
 
-/// Most entries of a folder that a pattern such as `src/*` is held against; with more, the command is unknown.
-pub(super) const MAX_MATCHES: usize = 1_000;
+/// Hosts that are this machine: in a closed network a command still has itself to talk to.
+const LOOPBACK: [&str; 4] = ["localhost", "127.0.0.1", "::1", "0.0.0.0"];
 
-/// What a command line touches, as the disk has it now.
-#[derive(Debug, Default)]
-struct Touched {
-    /// Folders outside the project, without links.
-    outside: BTreeSet<PathBuf>,
-    /// What is read, as rules see it.
-    reads: BTreeSet<String>,
-    /// What is written, as rules see it.
-    writes: BTreeSet<String>,
-    /// Where something leads could not be found out.
-    lost: bool,
+/// Who asks, and in which world.
+pub(super) struct Asking<'a> {
+    pub(super) files: &'a Files,
+    pub(super) processes: &'a Processes,
+    pub(super) call: &'a Call,
 }
 
-/// Asks for running `command` in `dir` with `shell`: first for folders outside the project, then for files that rules
-/// do not simply allow to be read or written, then for the commands.
+/// What a command line is to be asked for.
+pub(super) struct Wish<'a> {
+    pub(super) command: &'a str,
+    pub(super) dir: &'a Path,
+    /// Whether the model says that it needs the network.
+    pub(super) network: bool,
+    /// What the model says that it must change outside or of what is protected.
+    pub(super) write: &'a [String],
+}
+
+/// What it got.
+#[derive(Debug)]
+pub(super) struct Leave {
+    pub(super) grant: Grant,
+    /// The programs that it is seen to run.
+    pub(super) programs: Vec<String>,
+    /// The files that it cannot read.
+    pub(super) secrets: Option<Secrets>,
+}
+
+/// Asks for running a command: first for folders outside the project, then for files that rules do not simply allow to be
+/// read or written, then for the network, then for the commands.
 ///
 /// # Errors
 ///
-/// [`ToolError::Denied`].
-pub(super) async fn ask(
-    files: &Files,
-    shell: &Path,
-    call: &Call,
-    command: &str,
-    dir: &Path,
-) -> Result<Grant, ToolError> {
-    let found = look(command, dir, dialect(shell)).await;
+/// [`ToolError::Denied`], or [`ToolError::BadInput`] where a path of the model's leads nowhere.
+pub(super) async fn ask(asking: &Asking<'_>, wish: &Wish<'_>) -> Result<Leave, ToolError> {
+    let Asking { files, processes, call } = asking;
+    let &Wish { command, dir, .. } = wish;
+    let mode = mode(processes).await;
+    let found = look(command, dir, dialect(processes.shell())).await;
     let mut touched = Touched::default();
     for touch in &found.touches {
         touched.add(files, call, touch).await;
     }
-    // For the folder to run in, leave was asked before.
-    touched.outside.remove(dir);
-    let outside: Vec<PathBuf> = touched.outside.iter().cloned().collect();
-    reach_all(call, &outside, command).await?;
-    for (permission, titles) in [("read", &touched.reads), ("edit", &touched.writes)] {
+    // What a cage keeps as it is, nothing that fills a folder changes.
+    let kept = |path: &Path| mode.is_some() && path.file_name().is_some_and(haft_project::is_protected);
+    touched.writes.extend(std::mem::take(&mut touched.filled).into_iter().filter(|(_, path)| !kept(path)));
+    let wanted = wanted(asking, wish, &mut touched).await?;
+    let shown = Shown { command, effects: effects(&found, wish, files, processes) };
+
+    // For the folder to run in, leave was asked before, if nothing is to be changed there.
+    let entered = touched.outside.iter().filter(|(folder, changed)| *folder != dir || !changed.is_empty());
+    let mut proofs = Vec::new();
+    let borders: Vec<Border> = entered
+        .map(|(folder, changed)| Border {
+            folder: folder.clone(),
+            changed: changed.clone(),
+            // What all programs may fill, the cage lets be filled too.
+            free: mode.is_some() && is_temporary(folder),
+        })
+        .collect();
+    for free in [false, true] {
+        let borders: Vec<&Border> = borders.iter().filter(|border| border.free == free).collect();
+        proofs.extend(reach_all(call, &borders, |access| shown.on(access)).await?);
+    }
+    for (permission, touched) in [("read", &touched.reads), ("edit", &touched.writes)] {
         let allowed = call.allowing(permission);
-        let patterns: Vec<String> = titles.iter().filter(|title| !allowed(title)).cloned().collect();
+        let asked =
+            touched.iter().filter(|(title, path)| !allowed(title) || permission == "edit" && wanted.contains(path));
+        let (patterns, paths): (Vec<String>, Vec<PathBuf>) =
+            asked.map(|(title, path)| (title.clone(), path.clone())).unzip();
         if !patterns.is_empty() {
             let filepath = patterns.join(", ");
-            let access = Access { always: named(&patterns), patterns, ..Access::new(permission, "") };
-            call.ask(access.show("filepath", filepath).show("command", command)).await?;
+            let effects =
+                if permission == "edit" { paths.into_iter().map(Effect::Change).collect() } else { Vec::new() };
+            let access = Access { always: named(&patterns), patterns, effects, ..Access::new(permission, "") };
+            proofs.push(call.ask(shown.on(access.show("filepath", filepath))).await?);
         }
     }
-    let access = access(command, dir, &found, touched.lost);
+    let opaque = touched.lost || is_opaque(command, &found);
+    if mode.is_some() {
+        proofs.extend(network(call, wish, &found, opaque, &shown).await?);
+    }
+    let mut access = access(wish, &found, opaque);
+    if mode.is_some() && found.broken {
+        access.builtin = Builtin::NeverAllows;
+    }
+    if mode == Some(Mode::WorkspaceWrite) && call.general("edit") != Action::Deny {
+        access.effects.extend(processes.roots().iter().cloned().map(Effect::Change));
+    }
     let access = if dir == files.root() { access } else { access.show("workdir", dir.display().to_string()) };
-    Ok(call.ask(access).await?)
+    let grant = call.ask(shown.on(access)).await?;
+    let grant = proofs.into_iter().fold(grant, Grant::and);
+    let secrets = mode.map(|_| secrets(files, call, touched.reads.into_values().collect()));
+    Ok(Leave { grant, programs: programs(&found), secrets })
+}
+
+/// What cages let commands change; `None` where there are none. The first time it may take a while to know.
+async fn mode(processes: &Processes) -> Option<Mode> {
+    let processes = processes.clone();
+    // A defect in finding out must not run anything with more rights: without an answer everything is asked for.
+    tokio::task::spawn_blocking(move || processes.mode()).await.unwrap_or_default()
+}
+
+/// Adds what the model says must be changed to what is touched, and gives back where it is.
+async fn wanted(asking: &Asking<'_>, wish: &Wish<'_>, touched: &mut Touched) -> Result<Vec<PathBuf>, ToolError> {
+    let Asking { files, call, .. } = asking;
+    let mut wanted = Touched::default();
+    for name in wish.write {
+        let path = match name.strip_prefix("~/").zip(home()) {
+            Some((below, home)) => home.join(below),
+            None => wish.dir.join(name),
+        };
+        if !name.trim().is_empty() {
+            wanted.add(files, call, &Touch { how: Touching::Write, path, rest: String::new() }).await;
+        }
+        if name.trim().is_empty() || wanted.lost {
+            return Err(ToolError::BadInput(format!("write: {name:?} leads nowhere; name a file or folder")));
+        }
+    }
+    for (folder, changed) in wanted.outside {
+        touched.outside.entry(folder).or_default().extend(changed);
+    }
+    let paths = wanted.writes.values().cloned().collect();
+    touched.writes.extend(wanted.writes);
+    Ok(paths)
+}
+
+/// What is shown with each question about a command.
+struct Shown<'a> {
+    command: &'a str,
+    /// What it does, in words.
+    effects: Vec<String>,
+}
+
+impl Shown<'_> {
+    fn on(&self, access: Access) -> Access {
+        let access = access.show("command", self.command);
+        if self.effects.is_empty() { access } else { access.show("effects", self.effects.clone()) }
+    }
+}
+
+/// What the command does and what is wished for it, in words for a person.
+fn effects(found: &Analysis, wish: &Wish<'_>, files: &Files, processes: &Processes) -> Vec<String> {
+    let mut inside: Vec<&Path> = processes.roots().iter().map(PathBuf::as_path).collect();
+    inside.push(files.root());
+    let mut words = found.in_words(&inside, &|path| path.is_dir());
+    if wish.network && !found.network {
+        words.push("uses the network, as the agent says".to_owned());
+    }
+    if !wish.write.is_empty() {
+        let named: Vec<String> = wish.write.iter().map(|name| name.escape_debug().to_string()).collect();
+        words.push(format!("changes, as the agent says: {}", named.join(", ")));
+    }
+    words
+}
+
+/// Asks for the network where the command needs it. Where rules of the user's open it anyway there is no question. `None`:
+/// it stays closed.
+async fn network(
+    call: &Call,
+    wish: &Wish<'_>,
+    found: &Analysis,
+    opaque: bool,
+    shown: &Shown<'_>,
+) -> Result<Option<Grant>, ToolError> {
+    let itself = !found.hosts.is_empty() && found.hosts.iter().all(|host| LOOPBACK.contains(&host.as_str()));
+    let needed = wish.network || (found.network && !itself);
+    let asked = Access { effects: vec![Effect::Network], ..access(wish, found, opaque) };
+    let asked = shown.on(Access { permission: "network".to_owned(), ..asked });
+    if needed {
+        return Ok(Some(call.ask(asked).await?));
+    }
+    let allowed = call.allowing("network");
+    let open = match opaque {
+        true => call.general("network") == Action::Allow,
+        false => !asked.patterns.is_empty() && asked.patterns.iter().all(|pattern| allowed(pattern)),
+    };
+    // It was not seen to need it: without leave it does without.
+    Ok(if open { call.ask(asked).await.ok() } else { None })
+}
+
+/// Which files of the project a caged command cannot read: what rules do not allow, but for `granted`.
+fn secrets(files: &Files, call: &Call, granted: Vec<PathBuf>) -> Secrets {
+    let (allowed, files) = (call.allowing("read"), files.clone());
+    let mut hasher = DefaultHasher::new();
+    (call.rules_id(), &granted).hash(&mut hasher);
+    let hides = move |path: &Path| !granted.iter().any(|granted| path == granted) && !allowed(&files.title(path));
+    Secrets { id: hasher.finish(), hides: Arc::new(hides) }
+}
+
+/// Whether `folder` is one that all programs may fill.
+fn is_temporary(folder: &Path) -> bool {
+    temporary().iter().any(|one| folder.starts_with(one))
+}
+
+/// The names of the programs, without folders.
+fn programs(found: &Analysis) -> Vec<String> {
+    let name = |words: &Vec<String>| Some(Path::new(words.first()?).file_name()?.to_str()?.to_owned());
+    let mut programs: Vec<String> = found.commands.iter().filter_map(|simple| name(&simple.words)).collect();
+    programs.sort();
+    programs.dedup();
+    programs
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
 /// What "always" covers of files that a command touches: those files and no others, because the question is about a
@@ -72,7 +234,7 @@ fn named(patterns: &[String]) -> Vec<String> {
 /// Looks at the command on a thread of its own, because it may take a while.
 async fn look(command: &str, dir: &Path, dialect: Dialect) -> Analysis {
     let (text, dir) = (command.to_owned(), dir.to_owned());
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let home = home();
     let work = move || {
         let around = Surroundings::new(&dir).dialect(dialect).is_dir(&|path| path.is_dir());
         analyse(&text, &Surroundings { home: home.as_deref(), ..around })
@@ -90,13 +252,18 @@ fn dialect(shell: &Path) -> Dialect {
     }
 }
 
-/// Asks for the commands. Of an unknown text the whole is asked for, and its parts, so that a rule against one of them
-/// holds; "always" is not offered, because it would cover what is not known.
-fn access(command: &str, dir: &Path, found: &Analysis, lost: bool) -> Access {
-    let run = Effect::Run { command: command.to_owned(), dir: dir.to_owned() };
+/// Whether rules for the beginning of the command say nothing about the rest.
+fn is_opaque(command: &str, found: &Analysis) -> bool {
     // Of what runs no command nothing would be asked; in expressions and expansions it may show what variables hold.
     let bare = found.patterns.is_empty() && command.contains(['$', '`', '<', '>', '(']);
-    let opaque = lost || bare || !found.is_known();
+    bare || !found.is_known()
+}
+
+/// Asks for the commands. Of an unknown text the whole is asked for, and its parts, so that a rule against one of them
+/// holds; "always" is not offered, because it would cover what is not known.
+fn access(wish: &Wish<'_>, found: &Analysis, opaque: bool) -> Access {
+    let &Wish { command, dir, .. } = wish;
+    let run = Effect::Run { command: command.to_owned(), dir: dir.to_owned() };
     let mut patterns: Vec<String> = Vec::new();
     let whole = opaque.then(|| command.to_owned());
     for pattern in whole.into_iter().chain(found.patterns.iter().chain(&found.spellings).cloned()) {
@@ -105,157 +272,6 @@ fn access(command: &str, dir: &Path, found: &Analysis, lost: bool) -> Access {
         }
     }
     let always = if opaque { Vec::new() } else { found.always.clone() };
-    let access = Access { patterns, always, opaque, ..Access::new("bash", "") };
-    let access = access.with(run).show("command", command);
+    let access = Access { patterns, always, opaque, ..Access::new("bash", "") }.with(run);
     if found.is_known() { access } else { access.show("unknown", found.unknown.clone()) }
-}
-
-impl Touched {
-    async fn add(&mut self, files: &Files, call: &Call, touch: &Touch) {
-        let Some(name) = touch.path.to_str() else {
-            self.lost = true;
-            return;
-        };
-        for path in [Some(PathBuf::from(name)), physical(files, &touch.path)].into_iter().flatten() {
-            match path.to_str().map(|path| files.locate(path)) {
-                Some(Ok(located)) => self.place(files, call, touch, located).await,
-                // The shell may get further than haft: then a person looks at it.
-                Some(Err(_)) | None => self.lost = true,
-            }
-        }
-    }
-
-    async fn place(&mut self, files: &Files, call: &Call, touch: &Touch, located: Located) {
-        match located {
-            Located::Outside(outside) => {
-                self.outside.insert(outside.home().to_owned());
-                let whole = touch.rest.is_empty();
-                self.note(touch.how, outside.title(), whole && outside.path().exists());
-            }
-            Located::Inside(target) if touch.rest.is_empty() => {
-                self.note(touch.how, target.title(), target.found() != Found::Nothing);
-            }
-            Located::Inside(target) => self.matches(files, call, touch, &target).await,
-        }
-    }
-
-    /// Notes what a pattern may stand for.
-    async fn matches(&mut self, files: &Files, call: &Call, touch: &Touch, target: &Target) {
-        let later = touch.rest.split('/').skip(1);
-        // Hidden files deeper down: they are not looked for.
-        self.lost |= later.clone().any(|name| name.starts_with('.') && name.contains(['*', '?', '[']));
-        if later.clone().next().is_some() {
-            // As it is written: rules such as `*.env` cover it.
-            self.note(touch.how, &format!("{}{}", target.title(), touch.rest), true);
-        }
-        let path = touch.path.to_string_lossy();
-        let begin = if path.ends_with('/') { "" } else { path.rsplit('/').next().unwrap_or_default() };
-        let folder = path.strip_suffix(begin).unwrap_or(&path);
-        let Ok(Located::Inside(folder)) = files.locate(folder) else { return };
-        let mut found = self.beginning_with(files, call, &folder, begin).await;
-        let mut left = MAX_MATCHES.saturating_sub(found.len());
-        for name in later {
-            let begin = name.split(['*', '?', '[']).next().unwrap_or_default();
-            let mut deeper = Vec::new();
-            for folder in found.iter().filter_map(|found| inside(found)).filter(|one| one.found() == Found::Folder) {
-                if name.is_empty() {
-                    deeper.push(Located::Inside(folder.clone()));
-                } else if begin == name {
-                    deeper.extend(self.locate(files, &folder.path().join(name)));
-                } else {
-                    deeper.extend(self.beginning_with(files, call, folder, begin).await);
-                }
-                if deeper.len() > left {
-                    self.lost = true;
-                    deeper.truncate(left);
-                    break;
-                }
-            }
-            left -= deeper.len();
-            // What leads out on the way is asked for as it is.
-            found.retain(|found| matches!(found, Located::Outside(_)));
-            found.extend(deeper);
-        }
-        for found in found {
-            match found {
-                Located::Inside(target) => self.note(touch.how, target.title(), target.found() != Found::Nothing),
-                // A link that leads out.
-                Located::Outside(outside) => {
-                    self.outside.insert(outside.home().to_owned());
-                    self.note(touch.how, outside.title(), true);
-                }
-            }
-        }
-    }
-
-    /// What is in `folder` under a name that begins like this; hidden files only where the beginning says so.
-    async fn beginning_with(&mut self, files: &Files, call: &Call, folder: &Target, begin: &str) -> Vec<Located> {
-        let listing = match call.ask(Access::internal(vec![Effect::Read(folder.home().to_owned())])).await {
-            Ok(grant) => files.list_home(&grant, folder).await,
-            Err(_) => return Vec::new(),
-        };
-        let listing = match listing {
-            Ok(listing) => listing,
-            Err(FilesError::Missing { .. }) => return Vec::new(),
-            Err(_) => {
-                self.lost = true;
-                return Vec::new();
-            }
-        };
-        let fits = |name: &str| name.starts_with(begin) && (!begin.is_empty() || !name.starts_with('.'));
-        let names: Vec<&str> =
-            listing.entries.iter().map(|entry| entry.name.as_str()).filter(|name| fits(name)).collect();
-        self.lost |= !listing.complete || names.len() > MAX_MATCHES;
-        let paths = names.into_iter().take(MAX_MATCHES).map(|name| folder.home().join(name));
-        paths.filter_map(|path| self.locate(files, &path)).collect()
-    }
-
-    fn locate(&mut self, files: &Files, path: &Path) -> Option<Located> {
-        let located = path.to_str().and_then(|path| files.locate(path).ok());
-        // The shell may get further than haft.
-        self.lost |= located.is_none();
-        located
-    }
-
-    fn note(&mut self, how: Touching, title: &str, exists: bool) {
-        match how {
-            // What is not there cannot be read, and may be no path at all.
-            Touching::Read | Touching::Mention if exists => {
-                self.reads.insert(title.to_owned());
-            }
-            Touching::Write => {
-                self.writes.insert(title.to_owned());
-            }
-            Touching::Read | Touching::Mention | Touching::Enter => {}
-        }
-    }
-}
-
-fn inside(located: &Located) -> Option<&Target> {
-    match located {
-        Located::Inside(target) => Some(target),
-        Located::Outside(_) => None,
-    }
-}
-
-/// Where `path` leads when links are followed before `..` is, as the system does; `None` where that is the same.
-fn physical(files: &Files, path: &Path) -> Option<PathBuf> {
-    if !path.components().any(|component| component == Component::ParentDir) {
-        return None;
-    }
-    let mut done = PathBuf::from("/");
-    for component in path.components() {
-        match component {
-            Component::Normal(name) => done.push(name),
-            Component::ParentDir => {
-                done = match files.locate(done.to_str()?).ok()? {
-                    Located::Inside(target) => target.path().to_owned(),
-                    Located::Outside(outside) => outside.path().to_owned(),
-                };
-                done.pop();
-            }
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    Some(done)
 }

@@ -83,8 +83,35 @@ async fn every_command_of_a_line_is_asked_for() {
     assert_eq!(asked[1].patterns, ["git status", "touch made"]);
     assert_eq!(asked[1].always, ["git status *", "touch *"]);
     assert!(!asked[0].opaque && !asked[1].opaque);
-    assert_eq!(asked[1].metadata, *json!({"command": "git status; touch made"}).as_object().unwrap());
+    let shown = json!({"command": "git status; touch made", "effects": ["writes made in the project"]});
+    assert_eq!(asked[1].metadata, *shown.as_object().unwrap());
     assert!(!std::path::Path::new(&scene.path("made")).exists());
+}
+
+#[tokio::test]
+async fn what_must_be_changed_is_asked_for_by_name() {
+    let rules = [("*", "*", Action::Allow), ("edit", "*.lock", Action::Deny)];
+    let scene = Scene::with_rules(&rules);
+    let outside = scene.path("../outside/new");
+    let input = json!({"command": "true", "workdir": "src", "write": ["a", "../b", outside, " "]});
+    scene.fails("bash", input, "write: \" \" leads nowhere").await;
+    scene.run("bash", json!({"command": "true", "workdir": "src", "write": ["a", "../b", outside]})).await.unwrap();
+    let border = &scene.asked("external_directory")[0];
+    assert_eq!(border.patterns, [scene.path("../outside/*")]);
+    // What is not there yet needs its folder.
+    assert!(border.effects.contains(&haft_permission::Effect::Change(scene.path("../outside").into())));
+    let asked = &scene.asked("edit")[0];
+    assert_eq!(asked.patterns, ["../outside/new", "b", "src/a"]);
+    assert!(asked.effects.contains(&haft_permission::Effect::Change(scene.path("src/a").into())));
+    assert_eq!(
+        scene.asked("bash")[0].metadata["effects"][0],
+        format!("changes, as the agent says: a, ../b, {outside}")
+    );
+    let denied = scene.run("bash", json!({"command": "true", "write": ["x.lock"]})).await.unwrap_err();
+    assert_eq!(denied.kind(), "denied");
+    // Without a cage nothing is closed that could be asked for.
+    scene.run("bash", json!({"command": "true", "network": true})).await.unwrap();
+    assert!(scene.asked("network").is_empty());
 }
 
 #[tokio::test]
@@ -264,7 +291,7 @@ async fn what_is_asked_is_what_the_shell_is_given() {
 #[tokio::test]
 async fn a_pattern_that_may_stand_for_too_much_is_not_understood() {
     let scene = Scene::new();
-    for at in 0..leave::MAX_MATCHES {
+    for at in 0..touched::MAX_MATCHES {
         scene.put(&format!("src/{at}"), "");
     }
     scene.run("bash", json!({"command": "ls src/*"})).await.unwrap();

@@ -36,9 +36,13 @@ pub(super) fn look(job: &Job, state: &State, news: &News, title: &str, call: &Ca
         .meta("truncated", cut.is_some())
         .meta("jobId", job.id.as_str())
         .meta("status", status);
-    match &state.path {
+    let output = match &state.path {
         Some(path) if cut.is_some() => output.meta("outputPath", path.as_str()),
         Some(_) | None => output,
+    };
+    match &state.over {
+        Some(over) => over.caged.on(output),
+        None => output,
     }
 }
 
@@ -97,12 +101,13 @@ mod tests {
     use haft_project::End;
 
     use super::*;
+    use crate::bash::cage::Told;
 
     #[test]
     fn the_end_is_told_in_words() {
         let row = |code: Option<i32>, signal: Option<i32>, why: Option<Why>, want: &str, word: &str| {
             let end = End { code, signal, left_running: false };
-            let over = Over { end, why, after: Duration::from_millis(3_140), words: None };
+            let over = Over { end, why, after: Duration::from_millis(3_140), words: None, caged: Told::default() };
             assert_eq!(how(Some(&over), Duration::ZERO), want);
             assert_eq!(status(Some(&over)).0, word);
         };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use haft_net::{Answer, Place, Url, Web, WebError};
-use haft_permission::Access;
+use haft_permission::{Access, Done, Effect, Grant};
 use haft_tool::{Call, ToolError};
 
 /// Most redirects in a row.
@@ -31,10 +31,11 @@ impl Journey<'_> {
     /// [`ToolError::Denied`] for a step that has no leave, or what was in the way.
     pub(super) async fn go(&mut self, url: Url) -> Result<(Url, Answer), ToolError> {
         let mut url = url;
-        self.ask(&url).await?;
+        let mut grant = self.ask(&url).await?;
         loop {
             let place = self.timed(&url, self.web.place(&url)).await?;
             self.ask_inside(&url, &place).await?;
+            grant.note(Done::Spoke(spoken_to(&url)));
             let headers = [("accept", self.accept), ("accept-language", "en-US,en;q=0.9")];
             let answer = self.timed(&url, self.web.get(&place, &headers)).await?;
             let Some(next) = onward(&url, &answer)? else { return Ok((url, answer)) };
@@ -46,7 +47,7 @@ impl Journey<'_> {
             }
             // Leave for one spelling is leave for it with encryption, unless a rule tells them apart.
             if !is_upgrade(&url, &next) || !self.call.allowing("webfetch")(next.as_str()) {
-                self.ask(&next).await?;
+                grant = self.ask(&next).await?;
             }
             self.hops.push(next.clone());
             url = next;
@@ -54,13 +55,15 @@ impl Journey<'_> {
     }
 
     /// Asks for leave to fetch `url`.
-    async fn ask(&self, url: &Url) -> Result<(), ToolError> {
-        let mut access = Access::new("webfetch", url.as_str()).show("url", url.as_str()).show("format", self.format);
+    async fn ask(&self, url: &Url) -> Result<Grant, ToolError> {
+        let mut access = Access::new("webfetch", url.as_str())
+            .with(Effect::Host(spoken_to(url)))
+            .show("url", url.as_str())
+            .show("format", self.format);
         if let Some(timeout) = self.timeout {
             access = access.show("timeout", timeout);
         }
-        self.call.ask(access).await?;
-        Ok(())
+        Ok(self.call.ask(access).await?)
     }
 
     /// Asks for leave to go to a place that is not the public internet.
@@ -105,6 +108,7 @@ impl Journey<'_> {
 /// What the model may do about `error`.
 fn advice(error: &WebError) -> &'static str {
     match error {
+        WebError::Offline(_) => "Do without the web, or ask the user",
         WebError::NotFound { .. } => "Check the spelling of the host; if it is right, there may be no network",
         WebError::NoConnection { .. } => "Check host and port, or try again later",
         WebError::Tls { .. } => {
@@ -115,6 +119,12 @@ fn advice(error: &WebError) -> &'static str {
         WebError::Packed { .. } => "Download it with curl --compressed in bash",
         WebError::Setup(_) => "This is a fault of the program; tell the user",
     }
+}
+
+/// The host of `url` and its port.
+fn spoken_to(url: &Url) -> String {
+    let port = url.port_or_known_default().map_or_else(String::new, |port| format!(":{port}"));
+    format!("{}{port}", url.host_str().unwrap_or_default())
 }
 
 /// Where `answer`, which came from `url`, sends on to; `None` where it does not.

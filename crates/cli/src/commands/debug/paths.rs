@@ -7,7 +7,7 @@ use crate::args::InFolder;
 use crate::folders::Folders;
 use crate::render;
 use crate::report::Exit;
-use crate::wire;
+use crate::{approvals, audit, trust, wire};
 
 pub(crate) fn run(args: &InFolder) -> Result<Exit> {
     let (folders, place) = (Folders::find()?, wire::place(args.dir.as_deref())?);
@@ -16,8 +16,14 @@ pub(crate) fn run(args: &InFolder) -> Result<Exit> {
         "config": folders.config_home.join("haft"),
         "data": folders.data,
         "state": folders.state,
+        "cache": folders.cache,
         "log": folders.state.join("log"),
         "output": folders.outputs(),
+        "plans": folders.plans(),
+        "scratch": folders.scratch(),
+        "approvals": folders.data.join(approvals::FILE),
+        "trust": folders.data.join(trust::FILE),
+        "audit": audit::path(&folders.data),
         "database": folders.database(),
         "directory": place.directory,
         "worktree": place.worktree,

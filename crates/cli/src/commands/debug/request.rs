@@ -1,10 +1,8 @@
 //! `haft debug request`: the first request that `run` would send, unsent.
 
-use std::io::IsTerminal;
-
 use anyhow::Result;
 use haft_permission::Answerer;
-use haft_session::{Prompt, Session};
+use haft_session::{Estimate, Prompt, Session};
 use haft_store::Journal;
 
 use crate::args::DebugRequest;
@@ -28,11 +26,22 @@ pub(crate) async fn run(args: DebugRequest) -> Result<Exit> {
     let provider = model.provider.clone();
     // What would ask is a no: looking at a request must not run anything that nobody allowed.
     let setup = ground.setup(Journal::memory(), model, Answerer::Nobody, &haft_session::one_shot(), all)?;
+    let (limits, name) = (setup.model.limits, setup.model.name());
     let request = Session::preview(setup, prompt).await?;
+    let estimate = Estimate::of(&request);
+    let reads = [limits.context, limits.input].into_iter().filter(|limit| *limit > 0).min();
+    let reads = reads.map(|limit| format!("; {name} reads at most {limit}")).unwrap_or_default();
+    render::complain(&format!(
+        "about {} tokens: prompt {}, tools {}, conversation {}{reads}",
+        estimate.total(),
+        estimate.system,
+        estimate.tools,
+        estimate.messages
+    ));
     let body = provider.body(request);
     let text = String::from_utf8_lossy(&body);
     // Byte for byte, except where a terminal would act on it.
-    let text = if std::io::stdout().is_terminal() { render::escaped(&text).into() } else { text };
+    let text = if render::out_is_terminal() { render::escaped(&text).into() } else { text };
     render::say(&text)?;
     Ok(Exit::Done)
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use haft_permission::{Rules, permission_of};
-use haft_shell::Surroundings;
+use haft_permission::{Action, Rules, permission_of};
+use haft_shell::{Analysis, Surroundings};
 use serde_json::{Value, json};
 
 use crate::agents::{self, rule};
@@ -26,7 +26,12 @@ pub(crate) fn run(args: &DebugRules) -> Result<Exit> {
         (Some(permission), Some(pattern)) => answer(rules, here, permission, pattern),
         (None, _) | (_, None) => {
             let list = |rules: &[haft_permission::Rule]| rules.iter().map(rule).collect::<Vec<_>>();
-            json!({ "agent": agent.name, "rules": list(rules.rows()), "guard": list(rules.guard()) })
+            json!({
+                "agent": agent.name,
+                "rules": list(rules.rows()),
+                "guard": list(rules.guard()),
+                "bounds": list(rules.bounds()),
+            })
         }
     };
     render::say_json(&shown, true)?;
@@ -42,21 +47,25 @@ fn answer_line(rules: &Rules, here: &Path, question: &Value) -> Result<Value, &'
 
 fn answer(rules: &Rules, here: &Path, permission: &str, pattern: &str) -> Value {
     let permission = permission_of(permission);
-    let (action, decided) = rules.decide(permission, pattern, permission == "bash" && is_program(pattern, here));
+    let read = (permission == "bash").then(|| haft_shell::analyse(pattern, &Surroundings::new(here)));
+    let opaque = read.as_ref().is_some_and(is_program);
+    let (action, decided) = rules.decide(permission, pattern, opaque);
+    // As the gate has it: what cannot be read no built-in rule allows.
+    let broken = read.is_some_and(|read| read.broken) && !rules.is_own(decided);
+    let action = if broken && action == Action::Allow { Action::Ask } else { action };
     json!({ "action": action.word(), "rule": decided.map(rule) })
 }
 
-/// Whether `command` is more than one command whose effects are known. The tool asks for the parts of such a text, and
-/// a rule for how it begins says nothing about the whole.
-fn is_program(command: &str, here: &Path) -> bool {
-    let analysis = haft_shell::analyse(command, &Surroundings::new(here));
-    analysis.commands.len() > 1 || !analysis.is_known()
+/// Whether it is more than one command whose effects are known. The tool asks for the parts of such a text, and a rule for
+/// how it begins says nothing about the whole.
+fn is_program(read: &Analysis) -> bool {
+    read.commands.len() > 1 || !read.is_known()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_permission::{Action, Rule};
+    use haft_permission::Rule;
 
     #[track_caller]
     fn check(permission: &str, pattern: &str, want: &str) {

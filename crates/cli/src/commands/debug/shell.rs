@@ -52,6 +52,9 @@ fn answer(command: &str, cwd: &Path, home: Option<&Path>) -> Value {
         "patterns": found.patterns,
         "spellings": found.spellings,
         "reasons": found.unknown,
+        "broken": found.broken,
+        "hosts": found.hosts,
+        "words": found.in_words(&[cwd], &is_dir),
     })
 }
 
@@ -76,6 +79,14 @@ mod tests {
             "patterns": ["sudo cat ~/a > b", "curl $X", "cat ~/a"],
             "spellings": [],
             "reasons": ["what $X becomes is not known before the run"],
+            "broken": false,
+            "hosts": [],
+            "words": [
+                "may do more than can be told beforehand: what $X becomes is not known before the run",
+                "reads ~/a outside the project",
+                "uses the network",
+                "writes b in the project",
+            ],
         });
         assert_eq!(answer, want);
         assert_eq!(line(r#"{"command": "cat a"}"#).unwrap()["reads"], json!(["/p/a"]));

@@ -16,7 +16,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
 use self::code::{Budget, Code};
 use self::layout::{Events, Found, Kind, Layout, is_apart, is_blank_before, kind, line_start, parsed, skip};
-use super::clean;
+use super::clean::tamed;
 use super::style::{Line, painted};
 
 pub(crate) use self::layout::Look;
@@ -370,13 +370,13 @@ fn items(found: &[Found<'_>]) -> Vec<usize> {
 
 /// A line without what a terminal would obey and what would define a link.
 fn safe(line: &str) -> String {
-    clean(line).replace("]:", "]\u{2060}:")
+    tamed(line).replace("]:", "]\u{2060}:")
 }
 
 /// `text` as it was before [`safe`] marked it. References to characters (`&#27;`) have become those by now, so it is made
 /// safe once more.
 fn unmarked(text: &str) -> Cow<'_, str> {
-    let text = clean(text);
+    let text = tamed(text);
     if text.contains(MARK) { Cow::Owned(text.replace(MARK, "")) } else { text }
 }
 

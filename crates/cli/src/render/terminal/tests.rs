@@ -207,7 +207,7 @@ fn who_is_at_work_is_said() {
     let retry = Status::Retry { attempt: 1, message: "slow down".to_owned(), next: 0 };
     row(&mut shown, status(retry), "* try 2: slow down");
     let retry = Status::Retry { attempt: 2, message: "slow\ndown".to_owned(), next: 60_000 };
-    row(&mut shown, status(retry), "* try 3 in 60 s: slow down");
+    row(&mut shown, status(retry), "* try 3 in 60 s: slow down · Ctrl-C stops");
     row(&mut shown, status(Status::Idle), "> build · v/m");
     assert_eq!(shown.due(), None, "nothing moves any more");
 }

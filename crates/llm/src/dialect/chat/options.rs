@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::Request;
+use crate::dialect::responses::Family;
+use crate::steering::without;
 
 /// Names that OpenCode's drivers use, and what the wire calls them. Whatever else stands in the settings goes as it is.
 const NAMES: [(&str, &str); 8] = [
@@ -18,9 +20,9 @@ const NAMES: [(&str, &str); 8] = [
 
 /// `extra` in the names of the wire. What is spelled as the wire does wins.
 pub(super) fn named(extra: &Map<String, Value>) -> Map<String, Value> {
-    let mut named = extra.clone();
+    let mut named = without(extra);
     for (theirs, wire) in NAMES {
-        if let Some(value) = named.remove(theirs) {
+        if let Some(value) = named.shift_remove(theirs) {
             named.entry(wire).or_insert(value);
         }
     }
@@ -34,6 +36,7 @@ pub(super) struct Sampling {
     pub(super) max_completion_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,
     pub(super) top_p: Option<f64>,
+    pub(super) top_k: Option<u64>,
 }
 
 impl Sampling {
@@ -46,17 +49,16 @@ impl Sampling {
             max_tokens: request.max_output,
             temperature: request.temperature,
             top_p: request.top_p,
+            top_k: request.top_k,
             ..Self::default()
         }
     }
 }
 
-/// Whether a model is one of OpenAI's that think, by the name that OpenAI itself gives it.
-fn thinks(model: &str) -> bool {
-    ["o1", "o3", "o4", "gpt-5"]
-        .into_iter()
-        .any(|family| model.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.'])))
-        && !model.contains("-chat")
+/// Whether a model is one of OpenAI's that think, by the name that OpenAI itself gives it: gateways, which put its maker
+/// before it, take the old name of the limit and leave out what the model refuses.
+pub(super) fn thinks(model: &str) -> bool {
+    !model.contains('/') && Family::of(model).thinks
 }
 
 #[cfg(test)]
@@ -83,6 +85,7 @@ mod tests {
                 max_output: Some(9),
                 temperature: Some(0.5),
                 top_p: Some(0.9),
+                top_k: Some(7),
                 ..Request::default()
             };
             let want = match thinking {
@@ -92,6 +95,7 @@ mod tests {
                     max_completion_tokens: None,
                     temperature: Some(0.5),
                     top_p: Some(0.9),
+                    top_k: Some(7),
                 },
             };
             assert_eq!(Sampling::of(&request), want, "{model}");
@@ -100,6 +104,7 @@ mod tests {
         row("gpt-5-mini", true);
         row("o3", true);
         row("o4-mini", true);
+        row("gpt-6", true);
         row("gpt-5-chat-latest", false);
         row("gpt-4o", false);
         row("openai/gpt-5", false);

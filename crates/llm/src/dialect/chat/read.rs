@@ -16,7 +16,7 @@ pub(super) const FIELD: &str = "field";
 pub(super) const DETAILS: &str = "details";
 
 /// One answer, as far as it has come.
-pub(super) struct Reader {
+pub(in crate::dialect) struct Reader {
     from: Source,
     open: Option<Open>,
     calls: Vec<Call>,
@@ -93,7 +93,7 @@ fn string(raw: &RawValue) -> Option<String> {
 }
 
 impl Reader {
-    pub(super) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
+    pub(in crate::dialect) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
         Self {
             from: Source::new(provider, request, secrets),
             open: None,

@@ -4,13 +4,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::dialect::streams::{cut, play, same};
-use crate::{AssistantPart, Message};
-
-fn request() -> Request {
-    let parts = vec![AssistantPart::Text { text: "before".to_owned(), item: None }];
-    Request { model: "m1".to_owned(), messages: vec![Message::Assistant { parts }.into()], ..Request::default() }
-}
+use crate::dialect::streams::{complete, cut, play, request, same, small_pieces};
+use crate::{Key, Secret};
 
 /// What comes of a body that arrives in `pieces`.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Chunk>, Option<LlmError>) {
@@ -26,6 +21,21 @@ macro_rules! fixture {
     ($name:literal) => {
         include_str!(concat!("../fixtures/chat/", $name, ".sse"))
     };
+}
+
+#[test]
+fn half_a_letter_costs_no_event() {
+    check(
+        fixture!("halves_of_letters"),
+        expect![[r#"
+        Reasoning("😀 �")
+        ReasoningEnd { item: Some(Item { vendor: "v", model: "m1", value: Object {"field": String("reasoning_content")} }) }
+        Text("ok �")
+        Text("� end")
+        TextEnd { item: None }
+        Finish(Stop)
+    "#]],
+    );
 }
 
 #[test]
@@ -442,6 +452,7 @@ fn an_error_ends_the_answer() {
 
 /// Every fixture, so that one that no test names is cut up all the same.
 const ALL: &[&str] = &[
+    fixture!("halves_of_letters"),
     fixture!("text"),
     fixture!("crlf"),
     fixture!("no_blank_line_at_the_end"),
@@ -490,18 +501,12 @@ const ALL: &[&str] = &[
 
 #[test]
 fn every_fixture_is_cut_up() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialect/fixtures/chat");
-    assert_eq!(std::fs::read_dir(folder).unwrap().count(), ALL.len());
+    complete("chat", ALL);
 }
 
 #[test]
 fn pieces_of_one_three_and_seven_bytes_change_nothing() {
-    for body in ALL {
-        let whole = format!("{:?}", read([body.as_bytes()]));
-        for size in [1, 3, 7] {
-            assert_eq!(format!("{:?}", read(body.as_bytes().chunks(size))), whole, "{size} bytes of {body}");
-        }
-    }
+    small_pieces(ALL, read);
 }
 
 proptest! {
@@ -558,14 +563,14 @@ fn an_answer_has_a_bound() {
 
 #[test]
 fn nothing_secret_shows_in_the_configuration() {
-    let config = ChatConfig {
+    let server = Server {
         provider: "v".to_owned(),
         base_url: "https://me:pass@api.example/v1?key=query".to_owned(),
-        key: Some(Secret::new("bearer-key")),
+        key: Some(Key::Plain(Secret::new("bearer-key"))),
         headers: vec![("x-other".to_owned(), "header-key".to_owned())],
-        thinking_field: None,
+        ..Server::default()
     };
-    let text = format!("{config:?} {:?}", Chat::new(config.clone()).unwrap());
+    let text = format!("{server:?} {:?}", Chat::new(&server, ChatManners::default()).unwrap());
     for secret in ["pass", "query", "bearer-key", "header-key"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
@@ -573,14 +578,9 @@ fn nothing_secret_shows_in_the_configuration() {
 
 #[test]
 fn a_message_is_written_once() {
-    let provider = Chat::new(ChatConfig {
-        provider: "v".to_owned(),
-        base_url: "http://127.0.0.1:9/v1".to_owned(),
-        key: None,
-        headers: Vec::new(),
-        thinking_field: None,
-    })
-    .unwrap();
+    let base_url = "http://127.0.0.1:9/v1".to_owned();
+    let server = Server { provider: "v".to_owned(), base_url, ..Server::default() };
+    let provider = Chat::new(&server, ChatManners::default()).unwrap();
     let request = request();
     drop(provider.clone().stream(request.clone()));
     let written = provider.written.of(&request, |message| panic!("{message:?} is not kept"));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::dialect::arguments::readable;
-use crate::dialect::mark::{EPHEMERAL, MARKED, Mark};
+use crate::dialect::mark::{Mark, Place, places};
 use crate::dialect::media::{EMPTY_IMAGE, unsupported};
 use crate::dialect::written::{length, raw};
 use crate::kept::Kept;
@@ -123,49 +123,20 @@ pub(super) enum Told<'a> {
     Blocks(Vec<Block<'a>>),
 }
 
-/// What the place of a message in its request asks of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
-    /// Its last block that can carry a mark carries one.
-    marked: bool,
-    /// It is the end of the conversation.
-    last: bool,
-}
-
 /// The messages of a request, each by itself, with their cache marks.
 pub(super) fn turns(provider: &str, request: &Request, written: &Written) -> Vec<Arc<Turn>> {
-    let write = |message: &Message, place| turn(message, provider, &request.model, place);
+    let mark = Mark::of(&request.extra);
+    let write = |message: &Message, place| turn(message, provider, &request.model, place, mark);
     let mut turns = written.of(request, |message| {
         let turn = write(message, Place::default());
         let length = length(&turn.blocks);
         (Arc::new(turn), length)
     });
-    for (index, place) in places(&turns) {
+    let sent = turns.iter().enumerate().filter(|(_, turn)| !turn.blocks.is_empty());
+    for (index, place) in places(sent.map(|(index, turn)| (index, turn.role, turn.markable))) {
         turns[index] = Arc::new(write(&request.messages[index], place));
     }
     turns
-}
-
-/// The messages that their place changes, from the last on.
-fn places(turns: &[Arc<Turn>]) -> Vec<(usize, Place)> {
-    let mut places = Vec::new();
-    let (mut role, mut roles, mut marked) = (None, 0, false);
-    for (index, turn) in turns.iter().enumerate().rev().filter(|(_, turn)| !turn.blocks.is_empty()) {
-        let last = role.is_none();
-        if role != Some(turn.role) {
-            (role, marked) = (Some(turn.role), false);
-            roles += 1;
-        }
-        if roles > MARKED {
-            break;
-        }
-        let place = Place { marked: turn.markable && !marked, last };
-        marked |= place.marked;
-        if place != Place::default() {
-            places.push((index, place));
-        }
-    }
-    places
 }
 
 /// The messages of the wire: those of one role that follow each other are one.
@@ -181,7 +152,7 @@ pub(super) fn messages(turns: &[Arc<Turn>]) -> Vec<Wire<'_>> {
     list
 }
 
-fn turn(message: &Message, provider: &str, model: &str, place: Place) -> Turn {
+fn turn(message: &Message, provider: &str, model: &str, place: Place, kind: Mark) -> Turn {
     let (role, mut blocks) = match message {
         Message::User { content } => (Role::User, content.iter().filter_map(shown).collect()),
         Message::Assistant { parts } => {
@@ -199,7 +170,7 @@ fn turn(message: &Message, provider: &str, model: &str, place: Place) -> Turn {
     let mark = blocks.iter_mut().rev().find_map(Block::mark);
     let markable = mark.is_some();
     if let Some(mark) = mark.filter(|_| place.marked) {
-        *mark = Some(EPHEMERAL);
+        *mark = Some(kind);
     }
     Turn { role, blocks: blocks.iter().map(raw).collect(), markable }
 }

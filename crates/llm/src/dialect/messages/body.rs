@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::blocks::{Wire, Written, messages, turns};
 use super::options::Options;
 use crate::dialect::fields::Fields;
-use crate::dialect::mark::{EPHEMERAL, Mark};
+use crate::dialect::mark::Mark;
 use crate::dialect::written::{body, length};
-use crate::{Request, ToolSpec};
+use crate::{Place, Request, ToolSpec};
 
 /// The tools array exactly as it is sent.
 pub(super) fn tools(specs: &[ToolSpec]) -> Value {
@@ -18,13 +18,14 @@ pub(super) fn tools(specs: &[ToolSpec]) -> Value {
 }
 
 /// The body. Equal requests give equal bytes, whatever is in `written`, which must be used with one provider only.
-pub(super) fn bytes(provider: &str, request: &Request, written: &Written) -> Vec<u8> {
+pub(super) fn bytes(provider: &str, place: Place, request: &Request, written: &Written) -> Vec<u8> {
     let turns = turns(provider, request, written);
     let texts = request.system.len() + turns.iter().map(|turn| length(&turn.blocks)).sum::<usize>();
-    body(&Body { request, messages: messages(&turns) }, texts)
+    body(&Body { place, request, messages: messages(&turns) }, texts)
 }
 
 struct Body<'a> {
+    place: Place,
     request: &'a Request,
     messages: Vec<Wire<'a>>,
 }
@@ -34,17 +35,29 @@ impl Serialize for Body<'_> {
         let request = self.request;
         let options = Options::of(request);
         let mut fields = Fields::new(serializer.serialize_map(None)?, &options.extra);
-        fields.field("model", Some(&request.model))?;
+        match self.place {
+            Place::Own => fields.field("model", Some(&request.model))?,
+            Place::Vertex => fields.field("anthropic_version", Some("vertex-2023-10-16"))?,
+            Place::Bedrock => fields.field("anthropic_version", Some("bedrock-2023-05-31"))?,
+        }
         fields.field("max_tokens", Some(options.max_tokens))?;
         fields.field("temperature", options.temperature)?;
         fields.field("top_p", options.top_p)?;
-        fields.field("system", (!request.system.is_empty()).then(|| [system(&request.system)]))?;
+        fields.field("top_k", options.top_k)?;
+        fields.field(
+            "system",
+            (!request.system.is_empty()).then(|| [system(&request.system, Mark::of(&request.extra))]),
+        )?;
         fields.field("messages", Some(&self.messages))?;
         let offered = Some(Tools(&request.tools)).filter(|tools| !tools.0.is_empty());
         let chosen = offered.as_ref().map(|_| &options.tool_choice);
         fields.field("tools", offered)?;
         fields.field("tool_choice", chosen)?;
-        fields.fixed("stream", true)?;
+        match self.place {
+            Place::Own | Place::Vertex => fields.fixed("stream", true)?,
+            // Its address says so, and the field is refused.
+            Place::Bedrock => {}
+        }
         fields.rest()
     }
 }
@@ -56,8 +69,8 @@ struct System<'a> {
     cache_control: Mark,
 }
 
-fn system(text: &str) -> System<'_> {
-    System { r#type: "text", text, cache_control: EPHEMERAL }
+fn system(text: &str, mark: Mark) -> System<'_> {
+    System { r#type: "text", text, cache_control: mark }
 }
 
 struct Tools<'a>(&'a [ToolSpec]);

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::schema::closed;
+use crate::steering::{ONE_CALL, without};
 use crate::{Request, ToolChoice};
 
 /// The fields that hang together.
@@ -11,25 +13,29 @@ pub(super) struct Options {
     pub(super) max_tokens: u64,
     pub(super) temperature: Option<f64>,
     pub(super) top_p: Option<f64>,
+    pub(super) top_k: Option<u64>,
     pub(super) tool_choice: Value,
 }
 
 impl Options {
     pub(super) fn of(request: &Request) -> Self {
-        let mut extra = request.extra.clone();
-        let one_call = extra.remove("disableParallelToolUse") == Some(Value::Bool(true));
-        // These steer OpenCode's driver and mean nothing to the server.
-        for name in ["toolStreaming", "sendReasoning"] {
-            extra.remove(name);
-        }
-        if let Some(effort) = extra.remove("effort") {
+        let one_call = request.extra.get(ONE_CALL) == Some(&Value::Bool(true));
+        let mut extra = without(&request.extra);
+        if let Some(effort) = extra.shift_remove("effort") {
             let config = extra.entry("output_config").or_insert_with(|| json!({}));
             if let Some(config) = config.as_object_mut() {
                 config.entry("effort").or_insert(effort);
             }
         }
+        if let Some(format) = &request.format {
+            let config = extra.entry("output_config").or_insert_with(|| json!({}));
+            if let Some(config) = config.as_object_mut() {
+                let form = || json!({"type": "json_schema", "schema": closed(format.schema.clone())});
+                config.entry("format").or_insert_with(form);
+            }
+        }
         if let Some(Value::Object(thinking)) = extra.get_mut("thinking")
-            && let Some(budget) = thinking.remove("budgetTokens")
+            && let Some(budget) = thinking.shift_remove("budgetTokens")
         {
             thinking.entry("budget_tokens").or_insert(budget);
         }
@@ -43,6 +49,7 @@ impl Options {
             // A thinking model refuses both, and some models refuse them together.
             temperature: request.temperature.filter(|_| !thinks),
             top_p: request.top_p.filter(|_| !thinks && request.temperature.is_none()),
+            top_k: request.top_k.filter(|_| !thinks),
             tool_choice: choice(request.tool_choice, thinks, one_call),
             extra,
         }
@@ -114,6 +121,7 @@ mod tests {
             max_output: Some(1000),
             temperature: Some(0.5),
             top_p: Some(0.9),
+            top_k: Some(7),
             tool_choice: ToolChoice::Required,
             ..Request::default()
         };
@@ -124,7 +132,27 @@ mod tests {
         assert_eq!((adaptive.max_tokens, adaptive.temperature), (1000, None));
         let disabled = options("m", json!({"thinking": {"type": "disabled"}}), request());
         assert_eq!((disabled.max_tokens, disabled.temperature, disabled.top_p), (1000, Some(0.5), None));
+        assert_eq!((enabled.top_k, disabled.top_k), (None, Some(7)));
         assert_eq!(disabled.tool_choice, json!({"type": "any"}));
+    }
+
+    #[test]
+    fn an_answer_has_the_form_that_is_asked_for() {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "object", "properties": {}}}});
+        let format = Some(crate::Format { name: "f".to_owned(), schema });
+        let row = |extra: Value, want: Value| {
+            let request = Request { format: format.clone(), ..Request::default() };
+            assert_eq!(options("m", extra, request).extra["output_config"], want);
+        };
+        let closed = json!({
+            "type": "object",
+            "properties": {"a": {"type": "object", "properties": {}, "additionalProperties": false}},
+            "additionalProperties": false,
+        });
+        let form = json!({"type": "json_schema", "schema": closed});
+        row(json!({}), json!({"format": form}));
+        row(json!({"effort": "low"}), json!({"effort": "low", "format": form}));
+        row(json!({"output_config": {"format": 1}}), json!({"format": 1}));
     }
 
     #[test]

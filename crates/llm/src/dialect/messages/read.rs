@@ -14,7 +14,7 @@ use crate::{Chunk, Finish, LlmError, Request, Secret, Usage};
 const MAX_OPEN: usize = 256;
 
 /// One answer, as far as it has come.
-pub(super) struct Reader {
+pub(in crate::dialect) struct Reader {
     from: Source,
     /// The blocks that have not ended, by their index.
     blocks: Vec<(u64, Block)>,
@@ -112,7 +112,7 @@ struct Ended {
 }
 
 impl Reader {
-    pub(super) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
+    pub(in crate::dialect) fn new(provider: &str, request: &Request, secrets: &[Secret]) -> Self {
         Self {
             from: Source::new(provider, request, secrets),
             blocks: Vec::new(),

@@ -4,13 +4,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::dialect::streams::{cut, play, same};
-use crate::{AssistantPart, Message};
-
-fn request() -> Request {
-    let parts = vec![AssistantPart::Text { text: "before".to_owned(), item: None }];
-    Request { model: "m1".to_owned(), messages: vec![Message::Assistant { parts }.into()], ..Request::default() }
-}
+use crate::dialect::streams::{complete, cut, play, request, same, small_pieces};
+use crate::{Key, Secret};
 
 /// What comes of a body that arrives in `pieces`.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Chunk>, Option<LlmError>) {
@@ -614,18 +609,12 @@ const ALL: &[&str] = &[
 
 #[test]
 fn every_fixture_is_cut_up() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialect/fixtures/messages");
-    assert_eq!(std::fs::read_dir(folder).unwrap().count(), ALL.len());
+    complete("messages", ALL);
 }
 
 #[test]
 fn pieces_of_one_three_and_seven_bytes_change_nothing() {
-    for body in ALL {
-        let whole = format!("{:?}", read([body.as_bytes()]));
-        for size in [1, 3, 7] {
-            assert_eq!(format!("{:?}", read(body.as_bytes().chunks(size))), whole, "{size} bytes of {body}");
-        }
-    }
+    small_pieces(ALL, read);
 }
 
 proptest! {
@@ -726,13 +715,14 @@ fn only_the_vendor_itself_is_asked_for_what_is_not_in_the_version() {
 
 #[test]
 fn nothing_secret_shows_in_the_configuration() {
-    let config = MessagesConfig {
+    let server = Server {
         provider: "v".to_owned(),
         base_url: "https://me:pass@api.example/v1?key=query".to_owned(),
-        key: Some(MessagesKey::ApiKey(Secret::new("own-key"))),
+        key: Some(Key::Plain(Secret::new("own-key"))),
         headers: vec![("x-other".to_owned(), "header-key".to_owned())],
+        ..Server::default()
     };
-    let text = format!("{config:?} {:?}", Messages::new(config.clone()).unwrap());
+    let text = format!("{server:?} {:?}", Messages::new(&server).unwrap());
     for secret in ["pass", "query", "own-key", "header-key"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
@@ -752,15 +742,25 @@ fn a_pause_is_told_from_other_ends() {
 
 #[test]
 fn a_message_is_written_once() {
-    let provider = Messages::new(MessagesConfig {
-        provider: "v".to_owned(),
-        base_url: "http://127.0.0.1:9/v1".to_owned(),
-        key: None,
-        headers: Vec::new(),
-    })
-    .unwrap();
+    let base_url = "http://127.0.0.1:9/v1".to_owned();
+    let provider = Messages::new(&Server { provider: "v".to_owned(), base_url, ..Server::default() }).unwrap();
     let request = request();
     drop(provider.clone().stream(request.clone()));
     let written = provider.written.of(&request, |message| panic!("{message:?} is not kept"));
     assert_eq!(written.len(), request.messages.len());
+}
+
+#[test]
+fn what_is_asked_for_beyond_the_version_is_joined() {
+    let row = |wanted: Option<&str>, headers: &[(&str, &str)], want: &[(&str, &str)]| {
+        let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        assert_eq!(joined(wanted, &owned(headers)), owned(want));
+    };
+    row(Some("a,b"), &[("x", "1")], &[("x", "1"), ("anthropic-beta", "a,b")]);
+    let both = [("Anthropic-Beta", "c, a"), ("x", "1"), ("anthropic-beta", "d")];
+    row(Some("a,b"), &both, &[("x", "1"), ("anthropic-beta", "a,b,c,d")]);
+    row(None, &[("anthropic-beta", "c")], &[("anthropic-beta", "c")]);
+    row(None, &[("x", "1")], &[("x", "1")]);
 }

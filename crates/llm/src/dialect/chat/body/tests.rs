@@ -7,10 +7,16 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
+use crate::dialect::chat::read::{DETAILS, FIELD};
 use crate::dialect::histories::requests;
+use crate::{AssistantPart, Content, Item, ToolResult};
+
+fn listener(thinking_field: Option<&str>) -> Listener {
+    Listener { provider: "v".to_owned(), thinking_field: thinking_field.map(str::to_owned), ..Listener::default() }
+}
 
 fn cold(thinking_field: Option<&str>, request: &Request) -> Vec<u8> {
-    bytes("v", thinking_field, request, &Written::default())
+    bytes(&listener(thinking_field), request, &Written::default())
 }
 
 /// One line for each field, and for each message and tool.
@@ -78,6 +84,8 @@ fn full() -> Request {
         max_output: Some(8000),
         temperature: Some(0.5),
         top_p: Some(1.0),
+        top_k: None,
+        format: None,
         session: Some("ses_1".to_owned()),
         extra: Map::new(),
     }
@@ -157,7 +165,6 @@ fn one_text_is_a_string_and_more_are_parts() {
             user(vec![media("audio/wav", None), media("video/mp4", Some("a.mp4"))]),
         ],
         expect![[r#"
-            messages: {"role":"user","content":""}
             messages: {"role":"user","content":"a \"b\""}
             messages: {"role":"user","content":[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAAA"}}]}
             messages: {"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},{"type":"text","text":"ERROR: Cannot read \"a.mp4\" (this model does not support video input). Inform the user."}]}
@@ -180,8 +187,6 @@ fn an_answer_is_never_without_content_or_calls() {
             messages: {"role":"assistant","content":"ab"}
             messages: {"role":"assistant","content":"a","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"b\": 1}"}}]}
             messages: {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"read","arguments":"{}"}}]}
-            messages: {"role":"assistant","content":""}
-            messages: {"role":"assistant","content":""}
             stream: true
         "#]],
     );
@@ -317,6 +322,45 @@ fn prefixes_are_marked_for_models_that_are_kept_only_then() {
 }
 
 #[test]
+fn copilot_has_marks_of_its_own() {
+    let request = Request {
+        model: "claude-x".to_owned(),
+        system: "Be brief.".to_owned(),
+        messages: vec![
+            user(vec![Content::text("hey")]).into(),
+            Message::Assistant { parts: vec![text("look"), call("c1", "{}")] }.into(),
+            Message::Tools { results: vec![result("c1", vec![Content::text("found")])] }.into(),
+        ],
+        ..Request::default()
+    };
+    let says = |model: &str, want: Expect| {
+        let request = Request { model: model.to_owned(), ..request.clone() };
+        let copilot = Listener { manners: crate::Manners::Copilot, ..listener(None) };
+        let body = bytes(&copilot, &request, &Written::default());
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        want.assert_eq(&body["messages"].as_array().unwrap().iter().map(|one| format!("{one}\n")).collect::<String>());
+    };
+    says(
+        "claude-x",
+        expect![[r#"
+        {"role":"system","content":"Be brief.","copilot_cache_control":{"type":"ephemeral"}}
+        {"role":"user","content":"hey"}
+        {"role":"assistant","content":"look","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}
+        {"role":"tool","tool_call_id":"c1","content":"found","copilot_cache_control":{"type":"ephemeral"}}
+    "#]],
+    );
+    says(
+        "gpt-4.1",
+        expect![[r#"
+        {"role":"system","content":"Be brief."}
+        {"role":"user","content":"hey"}
+        {"role":"assistant","content":"look","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}
+        {"role":"tool","tool_call_id":"c1","content":"found"}
+    "#]],
+    );
+}
+
+#[test]
 fn two_messages_of_the_wire_are_marked_and_not_two_of_the_conversation() {
     let results = ["c1", "c2", "c3"].map(|id| result(id, vec![Content::text("found")])).to_vec();
     let model = "claude-x".to_owned();
@@ -361,9 +405,9 @@ fn names_of_the_driver_become_names_of_the_wire() {
         expect![[r#"
             model: "gpt-5.1"
             max_completion_tokens: 9
+            response_format: {"type":"json_schema"}
             stream: true
             stream_options: {"include_usage":true}
-            response_format: {"type":"json_schema"}
             reasoning_effort: "low"
         "#]],
     );
@@ -377,8 +421,29 @@ proptest! {
     ) {
         let written = Written::default();
         for request in &requests {
-            let warm = bytes("v", field, request, &written);
+            let warm = bytes(&listener(field), request, &written);
             prop_assert_eq!(String::from_utf8(warm), String::from_utf8(cold(field, request)));
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
+        requests in requests(),
+        field in prop::option::of(Just("reasoning_content")),
+        at in any::<prop::sample::Index>(),
+    ) {
+        // Without marks, which move on with the end.
+        for request in requests.iter().filter(|request| request.model == "m") {
+            let end = at.index(request.messages.len() + 1);
+            let short = Request { messages: request.messages[..end].to_vec(), ..request.clone() };
+            let until_messages_end = |request: &Request| {
+                let body = String::from_utf8(cold(field, request)).unwrap();
+                body[..body.find("],\"stream\"").unwrap()].to_owned()
+            };
+            let (short, long) = (until_messages_end(&short), until_messages_end(request));
+            prop_assert!(long.starts_with(&short), "{}\n{}", short, long);
         }
     }
 }
@@ -388,4 +453,136 @@ fn what_may_not_be_called_is_not_offered() {
     let request = Request { tool_choice: ToolChoice::None, ..full() };
     let body: Map<String, Value> = serde_json::from_slice(&cold(None, &request)).unwrap();
     assert!(!request.tools.is_empty() && body.get("tools").is_none() && body.get("tool_choice").is_none());
+}
+
+/// The body for `listener`, a line for each field and message.
+#[track_caller]
+fn heard(listener: &Listener, request: &Request, want: Expect) {
+    let body: Map<String, Value> = serde_json::from_slice(&bytes(listener, request, &Written::default())).unwrap();
+    let mut lines = String::new();
+    for (field, value) in body.iter().filter(|(field, _)| !matches!(field.as_str(), "model" | "stream")) {
+        match value.as_array() {
+            Some(list) => list.iter().for_each(|one| lines.push_str(&format!("{field}: {one}\n"))),
+            None => lines.push_str(&format!("{field}: {value}\n")),
+        }
+    }
+    want.assert_eq(&lines);
+}
+
+fn conversation(model: &str, extra: Value) -> Request {
+    Request {
+        model: model.to_owned(),
+        system: "Be brief.".to_owned(),
+        messages: vec![
+            user(vec![Content::text("hey"), Content::text("")]).into(),
+            Message::Assistant { parts: vec![call("c1", "{}")] }.into(),
+            Message::Tools { results: vec![result("c1", vec![Content::text("found")])] }.into(),
+        ],
+        extra: extra.as_object().unwrap().clone(),
+        ..Request::default()
+    }
+}
+
+#[test]
+fn alibaba_reads_marks_on_parts_alone() {
+    let listener = Listener { provider: "alibaba-cn".to_owned(), ..Listener::default() };
+    heard(
+        &listener,
+        &conversation("qwen3-coder-plus", json!({})),
+        expect![[r#"
+        messages: {"role":"system","content":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}]}
+        messages: {"role":"user","content":"hey"}
+        messages: {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}
+        messages: {"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"found","cache_control":{"type":"ephemeral"}}]}
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_marked_can_be_kept_for_an_hour() {
+    heard(
+        &listener(None),
+        &conversation("claude-x", json!({"cacheTtl": "1h"})),
+        expect![[r#"
+        messages: {"role":"system","content":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral","ttl":"1h"}}]}
+        messages: {"role":"user","content":"hey"}
+        messages: {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}
+        messages: {"role":"tool","tool_call_id":"c1","content":"found","cache_control":{"type":"ephemeral","ttl":"1h"}}
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
+fn mistral_is_sent_no_field_that_it_does_not_know() {
+    let listener = Listener { provider: "mistral".to_owned(), ..Listener::default() };
+    let request = Request { top_k: Some(20), ..conversation("m", json!({})) };
+    heard(
+        &listener,
+        &request,
+        expect![[r#"
+        messages: {"role":"system","content":"Be brief."}
+        messages: {"role":"user","content":"hey"}
+        messages: {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}
+        messages: {"role":"tool","tool_call_id":"c1","content":"found"}
+    "#]],
+    );
+}
+
+#[test]
+fn deepseek_is_told_in_every_answer_what_was_thought() {
+    let listener = Listener { provider: "deepseek".to_owned(), ..Listener::default() };
+    heard(
+        &listener,
+        &conversation("m", json!({})),
+        expect![[r#"
+        messages: {"role":"system","content":"Be brief."}
+        messages: {"role":"user","content":"hey"}
+        messages: {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}],"reasoning_content":""}
+        messages: {"role":"tool","tool_call_id":"c1","content":"found"}
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
+fn openai_is_held_to_schemas_and_forms() {
+    let listener = Listener { provider: "openai".to_owned(), ..Listener::default() };
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
+    let held = ToolSpec { name: "held".to_owned(), parameters: schema.clone(), ..spec() };
+    let format = Some(Format { name: "answer".to_owned(), schema });
+    let request = Request {
+        tools: vec![spec(), held],
+        format,
+        extra: json!({"strict": true}).as_object().unwrap().clone(),
+        ..full()
+    };
+    heard(
+        &listener,
+        &Request { model: "gpt-5.1".to_owned(), ..request },
+        expect![[r#"
+        max_completion_tokens: 8000
+        messages: {"role":"developer","content":"Be brief."}
+        messages: {"role":"user","content":"Hi."}
+        tools: {"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}
+        tools: {"type":"function","function":{"name":"held","description":"Reads.","parameters":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false},"strict":true}}
+        tool_choice: "required"
+        response_format: {"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false},"strict":true}}
+        stream_options: {"include_usage":true}
+    "#]],
+    );
+}
+
+#[test]
+fn who_samples_from_the_likeliest_is_told_of_how_many() {
+    let listener = Listener { provider: "openrouter".to_owned(), ..Listener::default() };
+    heard(
+        &listener,
+        &Request { top_k: Some(20), ..Request::default() },
+        expect![[r#"
+        top_k: 20
+        stream_options: {"include_usage":true}
+    "#]],
+    );
 }

@@ -12,7 +12,7 @@ use crate::dialect::histories::requests;
 use crate::{AssistantPart, Content, Item, Message, ToolChoice, ToolResult};
 
 fn cold(request: &Request) -> Vec<u8> {
-    bytes("v", request, &Written::default())
+    bytes("v", Place::Own, request, &Written::default())
 }
 
 /// One line for each field, and for each message and tool.
@@ -101,6 +101,8 @@ fn full() -> Request {
         max_output: Some(8000),
         temperature: Some(0.5),
         top_p: None,
+        top_k: None,
+        format: None,
         session: Some("ses_1".to_owned()),
         extra: Map::new(),
     }
@@ -456,7 +458,7 @@ proptest! {
     fn a_body_does_not_depend_on_what_was_asked_before(requests in requests()) {
         let written = Written::default();
         for request in &requests {
-            let warm = bytes("v", request, &written);
+            let warm = bytes("v", Place::Own, request, &written);
             prop_assert_eq!(String::from_utf8(warm), String::from_utf8(cold(request)));
         }
     }
@@ -473,6 +475,27 @@ proptest! {
         let whole = shorter.trim_end_matches(['}', ']']);
         prop_assert!(longer.starts_with(whole), "{}\n{}", whole, longer);
     }
+}
+
+#[test]
+fn elsewhere_the_address_names_the_model_and_the_body_the_version() {
+    let request = Request { model: "claude-m".to_owned(), messages: vec![user("Hi.").into()], ..Request::default() };
+    let row = |place, want: Expect| {
+        let body = bytes("v", place, &request, &Written::default());
+        want.assert_eq(std::str::from_utf8(&body).unwrap());
+    };
+    row(
+        Place::Vertex,
+        expect![[
+            r#"{"anthropic_version":"vertex-2023-10-16","max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi.","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+    row(
+        Place::Bedrock,
+        expect![[
+            r#"{"anthropic_version":"bedrock-2023-05-31","max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi.","cache_control":{"type":"ephemeral"}}]}]}"#
+        ]],
+    );
 }
 
 /// The messages as they are sent, but for the marks.

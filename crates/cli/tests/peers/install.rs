@@ -1,0 +1,88 @@
+//! What the peers are made of, installed once for all tests.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Python packages with their versions.
+const PYTHON: &str = include_str!("requirements.txt");
+
+/// Longest that one installation may take. It takes a minute.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The package that plays vendors, with its version.
+const AIMOCK: &str = "@copilotkit/aimock@1.43.0";
+
+/// A Python that has the packages of `requirements.txt`.
+pub(crate) fn python() -> Option<PathBuf> {
+    installed("python", PYTHON, |folder| {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
+        let list = folder.join("requirements.txt");
+        std::fs::write(&list, PYTHON).unwrap();
+        let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+        run(Command::new(folder.join("bin/python")).args(quiet).arg(list))
+    })
+    .map(|folder| folder.join("bin/python"))
+}
+
+/// The program that plays vendors.
+pub(crate) fn aimock() -> Option<PathBuf> {
+    installed("node", AIMOCK, |folder| {
+        // What it could be used with besides is not wanted, and a registry that cannot be reached is to be noticed.
+        let only = ["install", "--silent", "--no-audit", "--no-fund", "--legacy-peer-deps", "--fetch-retries=1"];
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(AIMOCK))
+    })
+    .map(|folder| folder.join("node_modules/.bin/llmock"))
+}
+
+/// The folder `name` with `what` in it, which `install` puts there unless it is there already. Test programs that want
+/// the same wait for each other.
+fn installed(name: &str, what: &str, install: impl FnOnce(&Path) -> Result<(), String>) -> Option<PathBuf> {
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers");
+    std::fs::create_dir_all(&all).unwrap();
+    let (folder, done) = (all.join(name), all.join(format!("{name}.done")));
+    let lock = File::create(all.join(format!("{name}.lock"))).unwrap();
+    lock.lock().unwrap();
+    if std::fs::read_to_string(&done).is_ok_and(|there| there == what) {
+        return Some(folder);
+    }
+    std::fs::create_dir_all(&folder).unwrap();
+    match install(&folder) {
+        Ok(()) => {
+            std::fs::write(&done, what).unwrap();
+            Some(folder)
+        }
+        Err(why) => {
+            assert!(std::env::var_os("HAFT_NEEDS_PEERS").is_none(), "{name} cannot be installed: {why}");
+            eprintln!("not tested, because {name} cannot be installed: {why}");
+            None
+        }
+    }
+}
+
+/// Runs `command` to its end, which is there after [`PATIENCE`] at the latest.
+fn run(command: &mut Command) -> Result<(), String> {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log.reopen().unwrap())
+        .spawn()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            break child.wait().unwrap();
+        }
+        std::thread::park_timeout(Duration::from_millis(50));
+    };
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?}: {status}: {}", std::fs::read_to_string(log.path()).unwrap_or_default())),
+    }
+}

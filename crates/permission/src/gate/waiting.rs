@@ -1,0 +1,124 @@
+//! The questions that wait for an answer.
+
+use std::collections::VecDeque;
+
+use haft_protocol::{Ask, AskId, MessageId, Reply};
+use tokio::sync::oneshot;
+
+use super::Gate;
+use crate::access::Denied;
+use crate::approval::{Approval, Approvals};
+use crate::witness::{By, Matter, Noted, Pen};
+
+/// Most asks that may wait at once in one gate. A further one is denied as if nobody were there.
+pub(super) const MAX_WAITING: usize = 256;
+/// Most messages that are remembered because a call of theirs was refused.
+const MAX_REFUSED: usize = 64;
+
+/// What came of a question, and by whom.
+pub(super) type Answer = Result<By, (Denied, By)>;
+
+#[derive(Default)]
+pub(super) struct State {
+    pub waiting: Vec<Waiting>,
+    /// What "always" added. Rules are looked at first, so an approval never undoes a denial.
+    pub approvals: Approvals,
+    /// Messages of which a call was refused, and what that means for those beside it that ask later; the newest last.
+    refused: VecDeque<(MessageId, Denied)>,
+}
+
+pub(super) struct Waiting {
+    pub ask: Ask,
+    pub opaque: bool,
+    /// Which of the patterns only an approval in so many words covers.
+    pub touchy: Vec<bool>,
+    pub answer: oneshot::Sender<Answer>,
+}
+
+/// What a reply does.
+pub(super) struct Settled {
+    /// The ask that it is for, and those that it settles beside it, each with what comes of it.
+    pub asks: Vec<(Waiting, Answer)>,
+    /// What is allowed for always from now on.
+    pub approved: Vec<Approval>,
+}
+
+impl State {
+    /// What a refusal beside the call that `ask` is of means for it. Calls of one answer run side by side, and which of
+    /// them asks first is chance.
+    pub(super) fn refused_beside(&self, ask: &Ask) -> Option<Denied> {
+        let tool = ask.tool.as_ref()?;
+        let (_, denied) = self.refused.iter().find(|(message, _)| *message == tool.message_id)?;
+        Some(denied.clone())
+    }
+
+    /// Takes the ask called `id` and those that `reply` settles with it from the queue; `None` where it waits no more.
+    pub(super) fn settle(&mut self, id: &AskId, reply: &Reply) -> Option<Settled> {
+        let at = self.waiting.iter().position(|waiting| waiting.ask.id == *id)?;
+        let first = self.waiting.remove(at);
+        let Ask { session_id: session, permission, always, .. } = first.ask.clone();
+        let mut approved = Vec::new();
+        // Advice is about the one call it was given for; whoever asked beside it reads it there.
+        let (answer, beside) = match reply {
+            Reply::Once => (Ok(By::Person), Ok(By::Approval)),
+            Reply::Always => {
+                let approval = |pattern: &String| Approval { permission: permission.clone(), pattern: pattern.clone() };
+                approved = always.iter().map(approval).collect();
+                approved.iter().cloned().for_each(|approval| self.approvals.add(approval));
+                (Ok(By::Always(always)), Ok(By::Approval))
+            }
+            Reply::Reject { advice: None } => {
+                (Err((Denied::Rejected, By::Person)), Err((Denied::Rejected, By::Beside)))
+            }
+            Reply::Reject { advice: Some(advice) } => {
+                (Err((Denied::Advised(advice.clone()), By::Person)), Err((Denied::Along, By::Beside)))
+            }
+        };
+        if let (Some(tool), Err((denied, _))) = (&first.ask.tool, &beside) {
+            self.refused.push_back((tool.message_id.clone(), denied.clone()));
+            if self.refused.len() > MAX_REFUSED {
+                self.refused.pop_front();
+            }
+        }
+        let mut asks = vec![(first, answer)];
+        let others = self.waiting.extract_if(.., |other| {
+            other.ask.session_id == session
+                && match reply {
+                    Reply::Once => false,
+                    Reply::Always => other.is_approved(&self.approvals),
+                    Reply::Reject { .. } => true,
+                }
+        });
+        asks.extend(others.map(|other| (other, beside.clone())));
+        Some(Settled { asks, approved })
+    }
+}
+
+impl Waiting {
+    fn is_approved(&self, approvals: &Approvals) -> bool {
+        let Ask { permission, patterns, .. } = &self.ask;
+        let mut patterns = patterns.iter().zip(&self.touchy);
+        patterns.all(|(pattern, touchy)| approvals.cover(permission, pattern, self.opaque, *touchy))
+    }
+}
+
+/// Takes an ask back when the one who asked no longer waits.
+pub(super) struct TakeBack<'a> {
+    pub gate: &'a Gate,
+    pub id: &'a AskId,
+    pub matter: &'a Matter,
+    pub pen: &'a Pen,
+}
+
+impl Drop for TakeBack<'_> {
+    fn drop(&mut self) {
+        let mut state = self.gate.lock();
+        let before = state.waiting.len();
+        state.waiting.retain(|waiting| waiting.ask.id != *self.id);
+        let taken_back = state.waiting.len() < before;
+        drop(state);
+        if taken_back {
+            self.pen.write(|| Noted::Denied(self.matter.clone(), By::Stopped));
+        }
+    }
+}
