@@ -150,6 +150,10 @@ impl Screen {
                         Event::QuestionAsked(inquiry) => self.question(&inquiry, session, render, stopped).await,
                         Event::SessionCreated { .. }
                         | Event::SessionUpdated { .. }
+                        | Event::SessionDeleted { .. }
+                        | Event::SessionCompacted { .. }
+                        | Event::SessionDiff { .. }
+                        | Event::MessageRemoved { .. }
                         | Event::SessionStatus { .. }
                         | Event::SessionError { .. }
                         | Event::MessageUpdated { .. }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::Object;
 
+use crate::gate::Asker;
 use crate::rule::Rule;
 use crate::witness::{Done, Pen};
 
@@ -165,6 +166,11 @@ impl Grant {
     /// What writes down what is done with the grant, for what goes on after it: a command and its end.
     pub fn pen(&self) -> Pen {
         self.pen.clone()
+    }
+
+    /// Who it was given to.
+    pub fn asker(&self) -> &Asker {
+        self.pen.asker()
     }
 
     /// Whether reading `path` is covered.

@@ -115,6 +115,11 @@ impl Pen {
         Self { witness: witness.cloned(), asker: asker.clone() }
     }
 
+    /// Who asked.
+    pub fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
     /// Writes down that this was done. Neither waits nor fails.
     pub fn note(&self, done: Done) {
         self.write(|| Noted::Done(done));

@@ -15,6 +15,7 @@ mod files;
 mod place;
 mod process;
 mod protected;
+mod recorder;
 mod search;
 mod shell;
 mod stamp;
@@ -30,6 +31,7 @@ pub use process::{
     secrets, temporary,
 };
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
+pub use recorder::{Commanded, Recorder};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
     Want,

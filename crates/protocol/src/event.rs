@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Answers, Ask, AskId, Failure, Inquiry, Message, MessageId, Part, PartId, QuestionId, Session, SessionId, Todo,
+    Answers, Ask, AskId, Failure, FileDiff, Inquiry, Message, MessageId, Part, PartId, QuestionId, Session, SessionId,
+    Todo,
 };
 
 /// Something changed. A client that applies every event to what it knew knows what the store knows.
@@ -27,6 +28,31 @@ pub enum Event {
         session_id: SessionId,
         /// Its record as it is now.
         info: Box<Session>,
+    },
+    /// A session was removed, with all that it held.
+    #[serde(rename = "session.deleted")]
+    SessionDeleted {
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+        /// Its record as it was.
+        info: Box<Session>,
+    },
+    /// What came before is summed up; requests begin with the summary from now on. Not stored by itself.
+    #[serde(rename = "session.compacted")]
+    SessionCompacted {
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+    },
+    /// What the session's files came to changed. Not stored by itself.
+    #[serde(rename = "session.diff")]
+    SessionDiff {
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+        /// File by file.
+        diff: Vec<FileDiff>,
     },
     /// A session is at work, or no longer. Not stored.
     #[serde(rename = "session.status")]
@@ -54,6 +80,16 @@ pub enum Event {
         session_id: SessionId,
         /// The message as it is now.
         info: Box<Message>,
+    },
+    /// A message was taken away, with its parts.
+    #[serde(rename = "message.removed")]
+    MessageRemoved {
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+        /// The message.
+        #[serde(rename = "messageID")]
+        message_id: MessageId,
     },
     /// A part was made or changed.
     #[serde(rename = "message.part.updated")]
@@ -153,6 +189,10 @@ impl Event {
         match self {
             Event::SessionCreated { session_id, .. }
             | Event::SessionUpdated { session_id, .. }
+            | Event::SessionDeleted { session_id, .. }
+            | Event::SessionCompacted { session_id }
+            | Event::SessionDiff { session_id, .. }
+            | Event::MessageRemoved { session_id, .. }
             | Event::SessionStatus { session_id, .. }
             | Event::SessionError { session_id, .. }
             | Event::MessageUpdated { session_id, .. }

@@ -53,8 +53,12 @@ impl History {
                 }
             }
             Event::PartRemoved { part_id, .. } => self.remove_part(part_id),
+            Event::MessageRemoved { message_id, .. } => self.remove_message(message_id),
             Event::SessionCreated { .. }
             | Event::SessionUpdated { .. }
+            | Event::SessionDeleted { .. }
+            | Event::SessionCompacted { .. }
+            | Event::SessionDiff { .. }
             | Event::SessionStatus { .. }
             | Event::SessionError { .. }
             | Event::PermissionAsked(_)
@@ -84,6 +88,19 @@ impl History {
         let parts = &mut self.turned[message].parts;
         self.parts.insert(part.id.clone(), (message, parts.len()));
         parts.push(part.clone());
+    }
+
+    fn remove_message(&mut self, id: &MessageId) {
+        let Some(at) = self.messages.remove(id) else { return };
+        for part in self.turned.remove(at).parts {
+            self.parts.remove(&part.id);
+        }
+        for (place, turned) in self.turned.iter().enumerate().skip(at) {
+            self.messages.insert(turned.info.id().clone(), place);
+            for (within, part) in turned.parts.iter().enumerate() {
+                self.parts.insert(part.id.clone(), (place, within));
+            }
+        }
     }
 
     fn remove_part(&mut self, id: &PartId) {

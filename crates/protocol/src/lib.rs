@@ -22,10 +22,14 @@ pub use clock::Clock;
 pub use event::{Event, Status};
 pub use history::{History, Turned};
 pub use id::{AskId, BadId, EventId, Id, MessageId, OutputId, PartId, QuestionId, SessionId};
-pub use message::{Assistant, CacheTokens, Failure, Message, MessageTime, ModelRef, OutputFormat, Paths, Tokens, User};
+pub use message::{
+    Assistant, CacheTokens, Failure, Message, MessageTime, ModelRef, OutputFormat, Paths, Tokens, TurnSummary, User,
+};
 pub use part::{Part, PartKind, RetryTime, Span, ToolSpan, ToolState};
 pub use question::{Answers, Choice, Inquiry, Question};
-pub use session::{RuleAction, Session, SessionModel, SessionRule, SessionTime};
+pub use session::{
+    FileDiff, FileStatus, Revert, RuleAction, Session, SessionModel, SessionRule, SessionSummary, SessionTime, Share,
+};
 pub use todo::Todo;
 
 /// A JSON object that keeps the order of its keys.

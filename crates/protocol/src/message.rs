@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{MessageId, Object, SessionId};
+use crate::{FileDiff, MessageId, Object, SessionId};
 
 /// A message without its parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,26 @@ pub struct User {
     /// The form that the answer is to have; words where left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<OutputFormat>,
+    /// What the turn that answers it did to files, and what it was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<TurnSummary>,
+    /// What the agent is told besides, for this prompt alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+}
+
+/// What a turn came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnSummary {
+    /// What it was about, in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The same in some sentences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// The files that it changed.
+    #[serde(default)]
+    pub diffs: Vec<FileDiff>,
 }
 
 /// The form of an answer.
@@ -115,6 +135,12 @@ pub struct Assistant {
     /// The answer in the form that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
+    /// Whether it sums up all that came before, instead of answering.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub summary: bool,
+    /// Which named set of the model's options it was asked with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
 }
 
 /// A vendor and a model of theirs.

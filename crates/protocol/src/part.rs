@@ -112,6 +112,27 @@ pub enum PartKind {
         /// When; only the beginning is told.
         time: RetryTime,
     },
+    /// Files that a tool call changed. What they were before and after is kept under the hash.
+    Patch {
+        /// The name of the list of changes in the store of old contents.
+        hash: String,
+        /// The files, absolute, sorted.
+        files: Vec<String>,
+    },
+    /// The conversation up to here is to be summed up; the answer that follows is the summary.
+    Compaction {
+        /// Whether the program wanted it, and not the person.
+        auto: bool,
+        /// Whether a request had turned out to be too long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        overflow: Option<bool>,
+        /// The first message that is kept word for word besides the summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tail_start_id: Option<MessageId>,
+        /// What the person wants the summary to dwell on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        focus: Option<String>,
+    },
     /// A model call begins.
     StepStart {},
     /// A model call ended.
@@ -139,6 +160,8 @@ impl Part {
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
             | PartKind::Retry { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::StepStart {}
             | PartKind::StepFinish { .. } => false,
         }
@@ -154,6 +177,8 @@ impl Part {
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
             | PartKind::Retry { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::StepStart {}
             | PartKind::StepFinish { .. } => {}
         }

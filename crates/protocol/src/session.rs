@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Object, SessionId, Tokens};
+use crate::{MessageId, Object, PartId, SessionId, Tokens};
 
 /// One conversation with an agent about one folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,8 +44,83 @@ pub struct Session {
     /// Whatever a client wishes to keep with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
+    /// What its files came to, all turns together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SessionSummary>,
+    /// Where others can read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+    /// What was taken back and may still be brought back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revert: Option<Revert>,
     /// When.
     pub time: SessionTime,
+}
+
+/// What a session's files came to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionSummary {
+    /// Lines that are new.
+    pub additions: u64,
+    /// Lines that are gone.
+    pub deletions: u64,
+    /// Files that differ.
+    pub files: u64,
+    /// The same file by file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diffs: Option<Vec<FileDiff>>,
+}
+
+/// Where others can read a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// The address.
+    pub url: String,
+}
+
+/// The end of a session that was taken back: it is stored, but neither shown nor sent, until it is brought back or the
+/// next prompt removes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revert {
+    /// The first message that is taken back.
+    #[serde(rename = "messageID")]
+    pub message_id: MessageId,
+    /// The first part of it that is, where the message begins before.
+    #[serde(rename = "partID", default, skip_serializing_if = "Option::is_none")]
+    pub part_id: Option<PartId>,
+    /// The name of the list of changes that taking back made to files, in the store of old contents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// What it changed, as a unified diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// How one file differs between two moments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDiff {
+    /// The file, relative to the work tree where it is in it.
+    pub file: String,
+    /// A unified diff; empty for what is not text.
+    pub patch: String,
+    /// Lines that are new.
+    pub additions: u64,
+    /// Lines that are gone.
+    pub deletions: u64,
+    /// What became of it.
+    pub status: FileStatus,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileStatus {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Deleted,
+    /// It differs.
+    Modified,
 }
 
 /// The model a session uses. (The wire says `id` here and `modelID` in messages.)
@@ -91,6 +166,9 @@ pub struct SessionTime {
     pub created: u64,
     /// When anything in it last changed.
     pub updated: u64,
+    /// Since when it is being summed up, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compacting: Option<u64>,
     /// When it was put away, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<u64>,

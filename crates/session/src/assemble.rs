@@ -203,6 +203,8 @@ fn shown(part: &Part) -> Option<Content> {
         | PartKind::Tool { .. }
         | PartKind::Vendor { .. }
         | PartKind::Agent { .. }
+        | PartKind::Patch { .. }
+        | PartKind::Compaction { .. }
         | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => None,
@@ -254,6 +256,8 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef, ids: &mut Ids
             PartKind::File { .. }
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::Retry { .. }
             | PartKind::StepStart {}
             | PartKind::StepFinish { .. } => {}
@@ -284,6 +288,8 @@ fn counts(assistant: &Assistant, parts: &[Part]) -> bool {
             | PartKind::Vendor { .. }
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::Retry { .. }
             | PartKind::StepStart {}
             | PartKind::StepFinish { .. } => false,

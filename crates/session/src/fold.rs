@@ -225,6 +225,8 @@ mod tests {
                 agent: String::new(),
                 model: ModelRef { provider_id: String::new(), model_id: String::new() },
                 format: None,
+                summary: None,
+                system: None,
             })),
         });
         let mut fold = Fold::new(clock, session, message.clone());

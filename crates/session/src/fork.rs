@@ -44,7 +44,10 @@ pub(crate) async fn fork(
         title: title(&from.title),
         cost: 0.0,
         tokens: Tokens::default(),
-        time: SessionTime { created: now, updated: now, archived: None },
+        summary: None,
+        share: None,
+        revert: None,
+        time: SessionTime { created: now, updated: now, ..SessionTime::default() },
         ..from.clone()
     };
     let mut history = history;

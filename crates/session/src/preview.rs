@@ -66,6 +66,8 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
         format: None,
+        summary: None,
+        system: None,
     });
     let part = |kind| Part { id: setup.clock.mint(), session_id: record.id.clone(), message_id: id.clone(), kind };
     let history = History::from_iter([Turned { info, parts: parts.into_iter().map(part).collect() }]);

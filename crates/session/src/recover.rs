@@ -55,6 +55,8 @@ pub(crate) fn open_since(messages: &[Turned]) -> Option<u64> {
         | PartKind::Vendor { .. }
         | PartKind::Agent { .. }
         | PartKind::Subtask { .. }
+        | PartKind::Patch { .. }
+        | PartKind::Compaction { .. }
         | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => None,
@@ -81,6 +83,8 @@ pub(crate) fn closed_part(part: &Part, now: u64) -> Option<Part> {
         | PartKind::Vendor { .. }
         | PartKind::Agent { .. }
         | PartKind::Subtask { .. }
+        | PartKind::Patch { .. }
+        | PartKind::Compaction { .. }
         | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => {}

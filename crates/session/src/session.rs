@@ -208,7 +208,10 @@ pub(crate) async fn new_record(setup: &Setup, new: NewSession) -> Result<Record,
         cost: 0.0,
         tokens: Tokens::default(),
         metadata: None,
-        time: SessionTime { created: now, updated: now, archived: None },
+        summary: None,
+        share: None,
+        revert: None,
+        time: SessionTime { created: now, updated: now, ..SessionTime::default() },
         id,
     })
 }

@@ -105,6 +105,8 @@ impl Turn<'_> {
                 | PartKind::Vendor { .. }
                 | PartKind::Agent { .. }
                 | PartKind::Subtask { .. }
+                | PartKind::Patch { .. }
+                | PartKind::Compaction { .. }
                 | PartKind::Retry { .. }
                 | PartKind::StepStart {}
                 | PartKind::StepFinish { .. } => {}

@@ -221,6 +221,8 @@ impl Crew {
             | PartKind::Vendor { .. }
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::Retry { .. }
             | PartKind::StepStart {}
             | PartKind::StepFinish { .. } => None,

@@ -293,6 +293,8 @@ impl Turn<'_> {
             finish: None,
             error: None,
             structured: None,
+            summary: false,
+            variant: self.role.cast.session_model().variant,
         }
     }
 
@@ -352,6 +354,8 @@ pub(crate) async fn store_prompt(
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
         format: format.clone(),
+        summary: None,
+        system: None,
     };
     let session_id = record.id.clone();
     let mut events = vec![

@@ -92,6 +92,8 @@ fn words_in(part: &Part) -> usize {
         | PartKind::Vendor { .. }
         | PartKind::Agent { .. }
         | PartKind::Subtask { .. }
+        | PartKind::Patch { .. }
+        | PartKind::Compaction { .. }
         | PartKind::Retry { .. }
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => 0,

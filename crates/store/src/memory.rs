@@ -103,6 +103,13 @@ fn make(sessions: &mut HashMap<SessionId, Kept>, change: &Change<'_>) -> Option<
                 kept.history.apply(&part_updated(part));
             }
         }
+        Change::SessionRemoved(session) => drop(sessions.remove(session)),
+        Change::MessageRemoved { session, message } => {
+            if let Some(kept) = sessions.get_mut(session) {
+                let (session_id, message_id) = (session.clone(), message.clone());
+                kept.history.apply(&Event::MessageRemoved { session_id, message_id });
+            }
+        }
         Change::PartRemoved { session, part } => {
             if let Some(kept) = sessions.get_mut(session)
                 && let Some(message_id) = kept.history.part(part).map(|part| part.message_id.clone())

@@ -1,6 +1,6 @@
 //! What an event changes in what is kept, and what can keep it.
 
-use haft_protocol::{Event, Message, Part, PartId, Session, SessionId, Todo};
+use haft_protocol::{Event, Message, MessageId, Part, PartId, Session, SessionId, Todo};
 
 use crate::StoreError;
 
@@ -21,6 +21,10 @@ impl<'a> Keep<'a> {
             Event::SessionCreated { info, .. } | Event::SessionUpdated { info, .. } => Keep::Row(Change::Session(info)),
             Event::MessageUpdated { info, .. } => Keep::Row(Change::Message(info)),
             Event::PartUpdated { part, time, .. } => Keep::Row(Change::Part { part, time: *time }),
+            Event::SessionDeleted { session_id, .. } => Keep::Row(Change::SessionRemoved(session_id)),
+            Event::MessageRemoved { session_id, message_id } => {
+                Keep::Row(Change::MessageRemoved { session: session_id, message: message_id })
+            }
             Event::PartRemoved { session_id, part_id, .. } => {
                 Keep::Row(Change::PartRemoved { session: session_id, part: part_id })
             }
@@ -29,6 +33,8 @@ impl<'a> Keep<'a> {
             }
             Event::TodoUpdated { session_id, todos } => Keep::Row(Change::Todos { session: session_id, todos }),
             Event::SessionStatus { .. }
+            | Event::SessionCompacted { .. }
+            | Event::SessionDiff { .. }
             | Event::SessionError { .. }
             | Event::PermissionAsked(_)
             | Event::PermissionReplied { .. }
@@ -50,6 +56,10 @@ pub(crate) enum Change<'a> {
     Part { part: &'a Part, time: u64 },
     /// A part that was there has more words. One that is gone stays gone.
     Grown(&'a Part),
+    /// The session is gone, with all that it held.
+    SessionRemoved(&'a SessionId),
+    /// The message is gone, with its parts.
+    MessageRemoved { session: &'a SessionId, message: &'a MessageId },
     /// The part is gone.
     PartRemoved { session: &'a SessionId, part: &'a PartId },
     /// The list of things to do is this now.
@@ -60,7 +70,11 @@ impl Change<'_> {
     /// What must be there before, for a person to read; `None` when nothing must.
     pub(crate) fn foundation(&self) -> Option<String> {
         match self {
-            Change::Session(_) | Change::Grown(_) | Change::PartRemoved { .. } => None,
+            Change::Session(_)
+            | Change::Grown(_)
+            | Change::SessionRemoved(_)
+            | Change::MessageRemoved { .. }
+            | Change::PartRemoved { .. } => None,
             Change::Message(message) => Some(format!("session {}", message.session_id())),
             Change::Part { part, .. } => Some(format!("message {}", part.message_id)),
             Change::Todos { session, .. } => Some(format!("session {session}")),
@@ -98,6 +112,8 @@ mod tests {
             Keep::Row(Change::Message(_)) => "message",
             Keep::Row(Change::Part { .. }) => "part",
             Keep::Row(Change::Grown(_)) => "grown",
+            Keep::Row(Change::SessionRemoved(_)) => "session removed",
+            Keep::Row(Change::MessageRemoved { .. }) => "message removed",
             Keep::Row(Change::PartRemoved { .. }) => "removed",
             Keep::Row(Change::Todos { .. }) => "todos",
             Keep::Words { .. } => "words",

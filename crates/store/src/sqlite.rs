@@ -36,6 +36,10 @@ const PUT_PART: &str = "
     ON CONFLICT (session_id, id) DO UPDATE SET data = ?5";
 const GROW_PART: &str = "UPDATE part SET data = ?3 WHERE session_id = ?1 AND id = ?2";
 const REMOVE_PART: &str = "DELETE FROM part WHERE session_id = ?1 AND id = ?2";
+/// Its parts go with it.
+const REMOVE_MESSAGE: &str = "DELETE FROM message WHERE session_id = ?1 AND id = ?2";
+/// Its messages, parts and things to do go with it.
+const REMOVE_SESSION: &str = "DELETE FROM session WHERE id = ?1";
 const PUT_TODOS: &str = "
     INSERT INTO todo (session_id, data) VALUES (?1, ?2) ON CONFLICT (session_id) DO UPDATE SET data = ?2";
 const GET_TODOS: &str = "SELECT data FROM todo WHERE session_id = ?1";
@@ -182,6 +186,10 @@ impl Sqlite {
                     .bind(part.session_id.to_string())
                     .bind(part.id.to_string())
                     .bind(self.json(part)?),
+                Change::SessionRemoved(session) => sqlx::query(REMOVE_SESSION).bind(session.to_string()),
+                Change::MessageRemoved { session, message } => {
+                    sqlx::query(REMOVE_MESSAGE).bind(session.to_string()).bind(message.to_string())
+                }
                 Change::PartRemoved { session, part } => {
                     sqlx::query(REMOVE_PART).bind(session.to_string()).bind(part.to_string())
                 }

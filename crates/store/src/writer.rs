@@ -150,7 +150,16 @@ impl<S: Shelf> Writer<S> {
         match row(event) {
             Some(Change::Part { part, .. }) => self.growing.forget(&part.session_id, &part.id),
             Some(Change::PartRemoved { session, part }) => self.growing.forget(session, part),
-            Some(Change::Session(_) | Change::Message(_) | Change::Grown(_) | Change::Todos { .. }) | None => {}
+            Some(
+                Change::Session(_)
+                | Change::Message(_)
+                | Change::Grown(_)
+                // Held words of a part that is gone are dropped when they come to be stored.
+                | Change::SessionRemoved(_)
+                | Change::MessageRemoved { .. }
+                | Change::Todos { .. },
+            )
+            | None => {}
         }
     }
 

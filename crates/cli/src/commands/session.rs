@@ -134,6 +134,8 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                 | PartKind::Vendor { .. }
                 | PartKind::Agent { .. }
                 | PartKind::Subtask { .. }
+                | PartKind::Patch { .. }
+                | PartKind::Compaction { .. }
                 | PartKind::Retry { .. }
                 | PartKind::StepStart {} => {}
                 PartKind::StepFinish { cost, tokens, .. } => {

@@ -81,6 +81,8 @@ impl<W: Write + Send> Json<W> {
             | PartKind::Vendor { .. }
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::Retry { .. } => None,
         }
     }
@@ -124,6 +126,10 @@ impl<W: Write + Send> Render for Json<W> {
             Event::SessionStatus { status: Status::Idle, .. } => self.release(),
             Event::SessionCreated { .. }
             | Event::SessionUpdated { .. }
+            | Event::SessionDeleted { .. }
+            | Event::SessionCompacted { .. }
+            | Event::SessionDiff { .. }
+            | Event::MessageRemoved { .. }
             | Event::SessionStatus { status: Status::Busy, .. }
             | Event::PartDelta { .. }
             | Event::PermissionAsked(_)

@@ -27,6 +27,8 @@ pub(super) fn story() -> (SessionId, Vec<Event>) {
             finish: None,
             error: None,
             structured: None,
+            summary: false,
+            variant: None,
         });
         events.push(Event::MessageUpdated { session_id: session.clone(), info: Box::new(info) });
         id

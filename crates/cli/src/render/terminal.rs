@@ -173,6 +173,8 @@ impl<W: Write + Send> Terminal<W> {
             | PartKind::Vendor { .. }
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::Retry { .. } => {}
         }
     }
@@ -409,6 +411,10 @@ impl<W: Write + Send> Render for Terminal<W> {
             },
             Event::PartRemoved { part_id, .. } => self.removed(part_id),
             Event::SessionError { .. }
+            | Event::SessionDeleted { .. }
+            | Event::SessionCompacted { .. }
+            | Event::SessionDiff { .. }
+            | Event::MessageRemoved { .. }
             | Event::PermissionAsked(_)
             | Event::PermissionReplied { .. }
             | Event::QuestionAsked(_)

@@ -125,6 +125,8 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
             | PartKind::Vendor { .. }
             | PartKind::Agent { .. }
             | PartKind::Subtask { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
             | PartKind::Retry { .. }
             | PartKind::StepFinish { .. } => {}
         }
@@ -273,6 +275,10 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
             Event::PartRemoved { part_id, .. } => self.held.retain(|(held, _)| held != part_id),
             Event::SessionStatus { status: Status::Busy | Status::Idle, .. }
             | Event::SessionError { .. }
+            | Event::SessionDeleted { .. }
+            | Event::SessionCompacted { .. }
+            | Event::SessionDiff { .. }
+            | Event::MessageRemoved { .. }
             | Event::PermissionReplied { .. }
             | Event::QuestionAsked(_)
             | Event::QuestionReplied { .. }

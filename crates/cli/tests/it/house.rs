@@ -15,11 +15,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["permission"]),
     ("sandbox", &[]),
     ("project", &["permission", "sandbox"]),
+    ("snapshot", &[]),
     ("llm", &["net", "vault"]),
     ("store", &["protocol"]),
     ("tool", &["protocol", "permission"]),
     ("toolbox", &["protocol", "tool", "permission", "project", "shell", "net"]),
-    ("session", &["protocol", "permission", "llm", "store", "tool", "project"]),
+    ("session", &["protocol", "permission", "llm", "store", "snapshot", "tool", "project"]),
     (
         "cli",
         &[
@@ -30,6 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "sandbox",
             "project",
+            "snapshot",
             "llm",
             "store",
             "tool",

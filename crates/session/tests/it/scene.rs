@@ -281,6 +281,8 @@ fn line(part: &Part) -> Option<String> {
         PartKind::Agent { name } => format!("agent: {name}"),
         PartKind::Retry { attempt, .. } => format!("retry {attempt}"),
         PartKind::Subtask { agent, .. } => format!("task for {agent}"),
+        PartKind::Patch { files, .. } => format!("changed {} files", files.len()),
+        PartKind::Compaction { auto, .. } => format!("compaction, auto {auto}"),
         PartKind::StepStart {} | PartKind::StepFinish { .. } => return None,
     })
 }

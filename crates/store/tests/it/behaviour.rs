@@ -251,7 +251,7 @@ async fn sessions_are_listed_latest_change_first() {
             let info = Session {
                 directory: directory.to_owned(),
                 parent_id: parent.map(|parent| Id::parse(parent).unwrap()),
-                time: SessionTime { created: 1, updated, archived: None },
+                time: SessionTime { created: 1, updated, ..SessionTime::default() },
                 ..session(id)
             };
             record(journal, [created(&info)]).await;
@@ -365,7 +365,7 @@ async fn the_tasks_of_a_session_are_found_the_newest_first() {
     on_both(async |journal| {
         let task = |id: &str, parent: &str, made: u64| Session {
             parent_id: Some(Id::parse(parent).unwrap()),
-            time: SessionTime { created: made, updated: 100 - made, archived: None },
+            time: SessionTime { created: made, updated: 100 - made, ..SessionTime::default() },
             ..session(id)
         };
         let made = [session("ses_root"), task("ses_b", "ses_root", 1), task("ses_a", "ses_root", 2)];

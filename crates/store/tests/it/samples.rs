@@ -21,6 +21,9 @@ pub(crate) fn session(id: &str) -> Session {
         cost: 0.0,
         tokens: Tokens::default(),
         metadata: None,
+        summary: None,
+        share: None,
+        revert: None,
         time: SessionTime::default(),
     }
 }
@@ -34,6 +37,8 @@ pub(crate) fn prompt(session: &Session, id: &str) -> Message {
         agent: "build".to_owned(),
         model: ModelRef { provider_id: "v".to_owned(), model_id: "m".to_owned() },
         format: None,
+        summary: None,
+        system: None,
     })
 }
 

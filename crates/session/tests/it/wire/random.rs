@@ -252,6 +252,8 @@ impl Writer {
             agent: "build".to_owned(),
             model,
             format: None,
+            summary: None,
+            system: None,
         }));
         for one in shown {
             let part = self.clock.mint();
@@ -278,6 +280,8 @@ impl Writer {
             finish: None,
             error: None,
             structured: None,
+            summary: false,
+            variant: None,
         };
         self.message(Message::Assistant(info.clone()));
         let part = self.clock.mint();
