@@ -8,6 +8,7 @@
 mod change;
 mod hash;
 mod keep;
+pub mod undo;
 
 pub use change::{Change, State};
 pub use hash::{BadHash, Hash};
