@@ -6,6 +6,7 @@
 //! **Never here:** sessions, tools, leave; who changed a file and why.
 
 mod change;
+pub mod diff;
 mod hash;
 mod keep;
 pub mod undo;
