@@ -38,6 +38,11 @@ pub enum State {
         /// Where it leads, as a content.
         to: Hash,
     },
+    /// A folder, whatever is in it.
+    Folder {
+        /// The last twelve bits of its mode.
+        mode: u32,
+    },
     /// Something that is not kept, and cannot be brought back.
     Unkept {
         /// Why not, for people.

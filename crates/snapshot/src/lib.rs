@@ -7,10 +7,12 @@
 //! **Never here:** sessions, tools, leave; who changed a file and why; looking at the files themselves.
 
 mod change;
+pub mod diff;
 mod hash;
 mod keep;
 mod sweep;
 mod usage;
+pub mod undo;
 
 pub use change::{Change, State};
 pub use hash::{BadHash, Hash};
