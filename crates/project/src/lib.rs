@@ -33,8 +33,8 @@ pub use process::{
     secrets, temporary,
 };
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
-pub use recorder::{Announced, Commanded, Planned, Recorder};
 pub use put::Put;
+pub use recorder::{Announced, Commanded, Planned, Recorder};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
     Want,

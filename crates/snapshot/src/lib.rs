@@ -11,8 +11,8 @@ pub mod diff;
 mod hash;
 mod keep;
 mod sweep;
-mod usage;
 pub mod undo;
+mod usage;
 
 pub use change::{Change, State};
 pub use hash::{BadHash, Hash};
