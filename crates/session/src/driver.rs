@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use haft_permission::Asker;
 use haft_protocol::{
-    Event, Failure, History, MessageId, PartKind, Session as Record, SessionId, Status, ToolState, Turned,
+    Event, Failure, History, Message, MessageId, PartKind, Session as Record, SessionId, Status, ToolState, Turned,
 };
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
@@ -49,7 +49,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Opens what is stored and closes what a crash left open in it.
     pub(crate) async fn open(setup: Setup, record: Record, lease: Lease, kin: Kin) -> Result<Self, SessionError> {
-        let mut history = setup.journal.history(&record.id).await?;
+        let (mut history, mut record) = (setup.journal.history(&record.id).await?, record);
         for turned in history.messages() {
             setup.clock.follow(turned.info.id());
             turned.parts.iter().for_each(|part| setup.clock.follow(&part.id));
@@ -57,7 +57,11 @@ impl Driver {
         let todos = setup.journal.todos(&record.id).await?;
         let why = Failure::aborted(CUT_OFF);
         close_below(&setup, &record.id, history.messages()).await?;
-        let open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
+        let mut open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
+        if record.time.compacting.take().is_some() {
+            let info = Box::new(record.clone());
+            open.push(Event::SessionUpdated { session_id: record.id.clone(), info });
+        }
         record_all(&setup, &mut history, open).await?;
         let setup = Arc::new(setup);
         let memory = memory(&setup, &record, &history, todos, kin);
@@ -74,6 +78,7 @@ impl Driver {
                 wake = inbox.recv() => match wake {
                     Some(Inbox::Prompt(prompt, done)) => desk.take(*prompt, done),
                     Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
+                    Some(Inbox::Compact(focus, done)) => self.compact(focus, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Abort) => desk.drop_intake(),
                     None => return,
                 },
@@ -258,6 +263,49 @@ impl Driver {
         };
         self.status(Status::Idle);
         end
+    }
+
+    /// Sums the conversation up because somebody asked for it.
+    async fn compact(
+        &mut self,
+        focus: Option<String>,
+        done: Answer,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) {
+        if self.record.revert.is_some() {
+            return drop(done.send(Err(SessionError::TakenBack(self.record.id.clone()))));
+        }
+        self.status(Status::Busy);
+        let end = self.run_compaction(focus, desk, inbox).await;
+        self.status(Status::Idle);
+        if end.is_err() {
+            self.read_again().await;
+        }
+        let _ = done.send(end.map_err(SessionError::from));
+        desk.end();
+    }
+
+    async fn run_compaction(
+        &mut self,
+        focus: Option<String>,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) -> Result<TurnEnd, TurnError> {
+        let is_prompt = |turned: &&Turned| matches!(turned.info, Message::User(_));
+        let last = self.history.messages().iter().rfind(is_prompt).ok_or(TurnError::NothingToSumUp)?;
+        let (last, cancel) = (last.info.id().clone(), CancellationToken::new());
+        let (_arrive, mut arrivals) = mpsc::channel(1);
+        let turn = self.begin_turn(last.clone(), last, &mut arrivals, cancel.clone());
+        let mut turn = std::pin::pin!(turn.run_compaction(focus).instrument(tracing::info_span!("compaction")));
+        let mut listening = true;
+        loop {
+            tokio::select! {
+                end = &mut turn => return end,
+                // Prompts are taken in meanwhile and begin when it has ended.
+                wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
+            }
+        }
     }
 
     /// Makes `cast` the one who answers, and looks whether the instructions changed.

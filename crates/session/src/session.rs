@@ -164,6 +164,20 @@ impl Session {
         self.ask(Inbox::Shell(command.into(), done), end).await
     }
 
+    /// Sums the conversation up, but for its end, and goes on with the summary from then on; `focus` says what it is to
+    /// dwell on. What was said stays stored and readable.
+    ///
+    /// [`Session::abort`] stops it, and then everything is as it was, as it is where it fails.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn runs; when there is nothing to sum up, or its end was taken back; when the
+    /// summary is not much shorter, the model fails or the store fails.
+    pub async fn compact(&self, focus: Option<String>) -> Result<TurnEnd, SessionError> {
+        let (done, end) = oneshot::channel();
+        self.ask(Inbox::Compact(focus, done), end).await
+    }
+
     async fn ask(
         &self,
         wake: Inbox,

@@ -3,16 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use haft_llm::Request;
+use haft_llm::{LlmError, Request};
 use haft_protocol::{
     Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, Tokens, User,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::Estimate;
 use crate::assemble::{Assembled, Projection, last};
 use crate::calls::Calls;
 use crate::cast::Cast;
+use crate::compact::{Made, Room, Why};
 use crate::doom::Trail;
 use crate::error::TurnError;
 use crate::fold::Planned;
@@ -93,6 +95,8 @@ pub(crate) struct State {
     pub form: Option<Arc<Form>>,
     /// How often the model did not keep it.
     pub misses: u32,
+    /// Whether the conversation was made shorter and no step was taken since.
+    pub compacted: bool,
 }
 
 /// What a turn leaves to the next one.
@@ -108,6 +112,8 @@ pub(crate) enum Next {
     RunCalls(Box<Assistant>, Vec<Planned>),
     /// The vendor paused in the middle of its answer.
     Again,
+    /// The vendor says that the request was too long.
+    TooLong(LlmError),
     Done(TurnEnd),
 }
 
@@ -177,8 +183,17 @@ impl Turn<'_> {
             self.check_cost()?;
             self.state.steps = self.state.steps.saturating_add(1);
             let is_last = most.is_some_and(|most| self.state.steps >= most);
+            let request = match self.make_room(is_last).await? {
+                Room::Request(request) => *request,
+                Room::End(stop) => return Ok(stop),
+            };
             let form = self.form();
-            match self.step(is_last).await? {
+            match self.step(request).await? {
+                Next::TooLong(error) => match self.compact(&Why::Overflow).await? {
+                    Made::Shorter => self.state.steps -= 1,
+                    Made::Nothing => return Err(error.into()),
+                    Made::Stopped => return Ok(Stop::End(TurnEnd::Aborted)),
+                },
                 // Before words end the turn: they may not have the form.
                 Next::Done(TurnEnd::Finished(_)) if let Some(form) = &form => {
                     if let Shaped::Given = self.shaped(form, is_last).await? {
@@ -213,15 +228,42 @@ impl Turn<'_> {
                     self.hand_over().await?;
                 }
             }
-            while let Ok(taken) = self.arrivals.try_recv() {
-                self.arrived(taken).await?;
-            }
-            if self.state.for_another {
+            if self.take_up().await? {
                 return Ok(Stop::HandOver);
             }
-            if let Some(latest) = self.state.waiting.drain(..).next_back() {
-                self.prompt = latest;
-            }
+        }
+    }
+
+    /// Takes up the prompts that came meanwhile. Returns whether somebody else is to answer them.
+    pub(crate) async fn take_up(&mut self) -> Result<bool, TurnError> {
+        while let Ok(taken) = self.arrivals.try_recv() {
+            self.arrived(taken).await?;
+        }
+        if self.state.for_another {
+            return Ok(true);
+        }
+        if let Some(latest) = self.state.waiting.drain(..).next_back() {
+            self.prompt = latest;
+        }
+        Ok(false)
+    }
+
+    /// Sums the conversation up because somebody asked for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Turn::compact`], and when there is nothing to sum up.
+    pub(crate) async fn run_compaction(mut self, focus: Option<String>) -> Result<TurnEnd, TurnError> {
+        let result = match self.compact(&Why::Asked(focus)).await {
+            Ok(Made::Shorter) => Ok(Stop::End(given())),
+            Ok(Made::Nothing) => Err(TurnError::NothingToSumUp),
+            Ok(Made::Stopped) => Ok(Stop::End(TurnEnd::Aborted)),
+            Err(error) => Err(error),
+        };
+        let closed = self.close(&result).await;
+        match result? {
+            Stop::End(end) => closed.map(|()| end),
+            Stop::HandOver => closed.map(|()| TurnEnd::Aborted),
         }
     }
 
@@ -232,7 +274,7 @@ impl Turn<'_> {
         most.map(|most| most.max(1))
     }
 
-    fn check_cost(&self) -> Result<(), TurnError> {
+    pub(crate) fn check_cost(&self) -> Result<(), TurnError> {
         let spent = self.kin.spent.dollars();
         match self.setup.options.limits.cost {
             Some(limit) if spent >= limit => Err(TurnError::Cost { spent, limit }),
@@ -240,30 +282,25 @@ impl Turn<'_> {
         }
     }
 
-    /// The request for the next step.
-    ///
-    /// # Errors
-    ///
-    /// When it is surely more than the model can read.
-    pub(crate) fn request(&mut self, is_last: bool) -> Result<Request, TurnError> {
+    /// The request for the next step, and about how much it is.
+    pub(crate) fn request(&mut self, is_last: bool) -> (Request, Estimate) {
         let Role { system, tools, cast, .. } = self.role;
         let setup = self.setup;
         let remind = |agent: &str, before: Option<&str>| crate::role::remind(setup, agent, before);
         let Assembled { request, estimate } =
             self.projection.request(system, self.history, tools, &cast.model, &remind);
-        if let Some(limit) = cast.model.limits.too_small_for(estimate.total()) {
-            return Err(TurnError::TooLarge { model: cast.model.name(), estimate, limit });
-        }
+        self.projection.gauge.ask(estimate.total());
         let mut request = cast.tuned(request);
         let calls_tools = cast.model.calls_tools;
-        Ok(match (self.form(), is_last) {
+        let request = match (self.form(), is_last) {
             (Some(form), is_last) => {
                 form.ask(&mut request, calls_tools, is_last);
                 request
             }
             (None, true) => last(request),
             (None, false) => request,
-        })
+        };
+        (request, estimate)
     }
 
     /// Stores a prompt that came while the turn runs. A step sees it after the one that runs.

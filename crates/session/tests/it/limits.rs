@@ -55,8 +55,8 @@ async fn an_answer_that_the_vendor_pauses_goes_on_with_the_same_conversation() {
         let words = Chunk::Text("Searching.".to_owned());
         [words, Chunk::TextEnd { item: None }, Chunk::Finish(Finish::Other("pause_turn".to_owned()))].map(Beat::Chunk)
     };
-    scene.answers.push(Answer { beats: pause().into() });
-    scene.answers.push(Answer { beats: pause().into() });
+    scene.answers.push(Answer { beats: pause().into(), ..Answer::default() });
+    scene.answers.push(Answer { beats: pause().into(), ..Answer::default() });
     scene.model(vec![says("Found it.")]).model(vec![says("never")]);
     scene
         .check(expect![[r#"
@@ -80,7 +80,10 @@ async fn an_answer_that_the_vendor_pauses_goes_on_with_the_same_conversation() {
 async fn an_answer_that_is_withheld_says_so_and_is_not_sent_again() {
     let mut scene = Scene::with(&[]);
     let words = Chunk::Text("I had begun".to_owned());
-    scene.answers.push(Answer { beats: [words, Chunk::Finish(Finish::ContentFilter)].map(Beat::Chunk).into() });
+    scene.answers.push(Answer {
+        beats: [words, Chunk::Finish(Finish::ContentFilter)].map(Beat::Chunk).into(),
+        ..Answer::default()
+    });
     scene.model(vec![says("Fine.")]);
     let session = scene.session().await;
     let end = session.prompt(Prompt::text("one")).await;
@@ -261,7 +264,7 @@ async fn what_a_vendors_own_tools_did_is_not_done_twice() {
         let value = serde_json::json!({ "type": kind });
         let item = haft_llm::Item { vendor: "v".to_owned(), model: "m".to_owned(), value };
         let broken = Beat::Fail(Failing::new(FailKind::CutOff, "gone"));
-        scene.answers.push(Answer { beats: vec![Beat::Chunk(Chunk::Vendor(item)), broken] });
+        scene.answers.push(Answer { beats: vec![Beat::Chunk(Chunk::Vendor(item)), broken], ..Answer::default() });
         scene.model(vec![says("Again.")]);
         let session = scene.session().await;
         let _ = session.prompt(Prompt::text("go")).await;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use futures::stream::BoxStream;
-use haft_llm::{Answer, AssistantPart, Chunk, Content, LlmError, Provider, Request, Script, Step};
+use haft_llm::{Answer, AssistantPart, Chunk, Content, LlmError, Provider, Purpose, Request, Script, Step};
 use haft_permission::{Action, Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, Message, ModelRef, Part, PartKind, Reply, ToolState};
@@ -54,6 +54,10 @@ impl Provider for Listening {
         let other = self.others.iter().find(|(text, _)| first.contains(text.as_str()));
         other.map_or(&self.inner, |(_, script)| script).stream(request)
     }
+
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.inner.serves(purpose)
+    }
 }
 
 impl Scene {
@@ -94,6 +98,12 @@ impl Scene {
     /// The model's next answer.
     pub(crate) fn model(&mut self, steps: Vec<Step>) -> &mut Self {
         self.answers.push(Answer::new(steps));
+        self
+    }
+
+    /// The model's next answer to a request for `purpose`.
+    pub(crate) fn serving(&mut self, purpose: Purpose, steps: Vec<Step>) -> &mut Self {
+        self.answers.push(Answer::new(steps).serving(purpose));
         self
     }
 
