@@ -269,7 +269,7 @@ fn steering(part: &Part) -> Option<Content> {
 }
 
 /// Words of the program's own, so marked that a model does not take them for the user's.
-fn reminder(text: &str) -> String {
+pub(crate) fn reminder(text: &str) -> String {
     format!("<system-reminder>\n{}\n</system-reminder>", text.trim())
 }
 

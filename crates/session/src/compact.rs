@@ -152,11 +152,11 @@ impl Turn<'_> {
     /// When it cannot be made short enough, or would be for the second time without a step in between; when the model
     /// or the store fails.
     pub(crate) async fn compact(&mut self, why: &Why) -> Result<Made, TurnError> {
-        let Some(plan) = self.plan(why) else { return Ok(Made::Nothing) };
         let is_own = matches!(why, Why::Asked(_));
         if self.state.compacted && !is_own {
             return Err(self.too_long("it was summed up just now, and is too long all the same".to_owned()));
         }
+        let Some(plan) = self.plan(why) else { return Ok(Made::Nothing) };
         self.check_cost()?;
         self.compacting(true).await?;
         let written = self.sum_up(&plan, why).await;

@@ -27,6 +27,8 @@ pub(crate) enum Inbox {
     Prompt(Box<Prompt>, Answer),
     Shell(String, Answer),
     Compact(Option<String>, Answer),
+    /// Whoever asks does so no more.
+    Settle(oneshot::Sender<()>),
     Abort,
 }
 
@@ -77,6 +79,8 @@ impl Desk {
             Some(Inbox::Shell(_, done) | Inbox::Compact(_, done)) => {
                 drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
             }
+            // Whoever does not wait for the turn does not wait for what is beside it.
+            Some(Inbox::Settle(done)) => drop(done),
             Some(Inbox::Abort) => {
                 self.drop_intake();
                 cancel.cancel();

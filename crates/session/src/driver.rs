@@ -1,6 +1,7 @@
 //! Owns one session: its record, its history and the turn that runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use haft_permission::Asker;
@@ -10,7 +11,7 @@ use haft_protocol::{
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -28,11 +29,15 @@ use crate::prompt::title;
 use crate::recover::{close_all, open_since};
 use crate::role::{Memory, Role};
 use crate::setup::Setup;
+use crate::title::{Titled, Titling, found};
 use crate::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
 /// What a model reads of a command that the person ran.
 const BY_HAND: &str = "The user ran this command.";
+
+/// How long a title is waited for when nobody asks any more.
+const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Driver {
     setup: Arc<Setup>,
@@ -42,6 +47,8 @@ pub(crate) struct Driver {
     memory: Memory,
     instructions: Instructions,
     role: Role,
+    /// The title that is being found.
+    titling: Option<Titling>,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
@@ -68,7 +75,7 @@ impl Driver {
         let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         let role = Role::new(&setup, casting.usual(), &record, &memory, "");
         let (projection, instructions) = (Projection::default(), Instructions::default());
-        Ok(Self { setup, record, history, projection, memory, instructions, role, _lease: lease })
+        Ok(Self { setup, record, history, projection, memory, instructions, role, titling: None, _lease: lease })
     }
 
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
@@ -80,8 +87,10 @@ impl Driver {
                     Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Compact(focus, done)) => self.compact(focus, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Abort) => desk.drop_intake(),
+                    Some(Inbox::Settle(done)) => self.settle(done).await,
                     None => return,
                 },
+                titled = found(&mut self.titling) => self.entitle(titled).await,
                 Some((taken, done)) = desk.intake.next() => {
                     self.begin(taken, done, &mut desk, &mut inbox).await;
                 }
@@ -99,7 +108,11 @@ impl Driver {
     ) {
         let stored = match taken {
             Ok(taken) => {
+                let untitled = self.record.title.is_empty();
                 let stored = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await;
+                if untitled && stored.is_ok() {
+                    self.titling = Titling::begin(&self.setup, &self.record, &taken.parts, &self.memory.kin);
+                }
                 stored.map(|message| (message, taken.cast)).map_err(SessionError::from)
             }
             Err(error) => Err(error),
@@ -197,6 +210,7 @@ impl Driver {
             history: &mut self.history,
             projection: &mut self.projection,
             kin: &self.memory.kin,
+            titling: &mut self.titling,
             arrivals,
             first,
             prompt,
@@ -263,6 +277,25 @@ impl Driver {
         };
         self.status(Status::Idle);
         end
+    }
+
+    /// Waits a little for what is done beside the turns.
+    async fn settle(&mut self, done: oneshot::Sender<()>) {
+        if self.titling.is_some()
+            && let Ok(titled) = tokio::time::timeout(SETTLE, found(&mut self.titling)).await
+        {
+            self.entitle(titled).await;
+        }
+        self.titling = None;
+        let _ = done.send(());
+    }
+
+    /// Keeps a title that was found. Without it the session has the one that it began with.
+    async fn entitle(&mut self, titled: Titled) {
+        let Self { setup, record, history, memory, .. } = self;
+        if let Err(error) = titled.keep(setup, record, history, &memory.kin).await {
+            tracing::warn!(error = %haft_tool::with_causes(&error), "the title is not kept");
+        }
     }
 
     /// Sums the conversation up because somebody asked for it.

@@ -59,6 +59,7 @@ mod step;
 mod subtask;
 mod system;
 mod task;
+mod title;
 mod todos;
 mod turn;
 mod workbench;

@@ -193,6 +193,16 @@ impl Session {
         }
     }
 
+    /// Waits, half a second at most, for what is done beside the turns: a title that is still being found. What is not
+    /// done by then is given up. To be called before the last handle is dropped.
+    pub async fn settle(&self) {
+        let (done, end) = oneshot::channel();
+        if self.inbox.send(Inbox::Settle(done)).await.is_ok() {
+            // No answer is one, too: there is nothing to wait for.
+            let _ = end.await;
+        }
+    }
+
     /// Stops the turn that runs, if one does, and forgets the prompts that are not stored yet.
     pub async fn abort(&self) {
         // A session that has ended has nothing left to stop.

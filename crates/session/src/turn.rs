@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use haft_llm::{LlmError, Request};
+use haft_llm::{Content, LlmError, Request};
 use haft_protocol::{
     Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, Tokens, User,
 };
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::Estimate;
-use crate::assemble::{Assembled, Projection, last};
+use crate::assemble::{Assembled, Projection, last, reminder};
 use crate::calls::Calls;
 use crate::cast::Cast;
 use crate::compact::{Made, Room, Why};
@@ -25,6 +25,7 @@ use crate::recover::close_all;
 use crate::role::Role;
 use crate::setup::Setup;
 use crate::shaping::Shaped;
+use crate::title::{Titling, found};
 
 /// What a message keeps of a turn that the user stopped.
 pub(crate) const STOPPED: &str = "stopped by the user";
@@ -72,6 +73,8 @@ pub(crate) struct Turn<'a> {
     /// The latest prompt that it answers.
     pub prompt: MessageId,
     pub cancel: CancellationToken,
+    /// The title that is being found beside it.
+    pub titling: &'a mut Option<Titling>,
     pub state: State,
 }
 
@@ -236,6 +239,9 @@ impl Turn<'_> {
 
     /// Takes up the prompts that came meanwhile. Returns whether somebody else is to answer them.
     pub(crate) async fn take_up(&mut self) -> Result<bool, TurnError> {
+        if self.titling.as_ref().is_some_and(Titling::is_finished) {
+            found(self.titling).await.keep(self.setup, self.session, self.history, self.kin).await?;
+        }
         while let Ok(taken) = self.arrivals.try_recv() {
             self.arrived(taken).await?;
         }
@@ -300,7 +306,18 @@ impl Turn<'_> {
             (None, true) => last(request),
             (None, false) => request,
         };
-        (request, estimate)
+        (self.reminded(request), estimate)
+    }
+
+    /// `request` with a word about calls that repeat themselves. It is said where they do, and not kept.
+    fn reminded(&mut self, mut request: Request) -> Request {
+        let calls = self.state.trail.repeats().map(|tools| tools.join(", "));
+        if let Some(calls) = calls {
+            let text = reminder(&include_str!("reminders/again.md").replace("{calls}", &calls));
+            request.messages.push(Arc::new(haft_llm::Message::User { content: vec![Content::Text { text }] }));
+            self.state.trail.reminded = true;
+        }
+        request
     }
 
     /// Stores a prompt that came while the turn runs. A step sees it after the one that runs.

@@ -316,11 +316,47 @@ async fn a_model_that_goes_in_circles_is_told_so_and_then_stopped() {
               bash: echo 1
             model [tool-calls]
               bash failed: not run: this is the same call with the same input as before, and it will say the same. Do something else, or say what stands in your way
-            model [tool-calls]
-              bash failed: not run: this is the same call with the same input as before, and it will say the same. Do something else, or say what stands in your way
             end: Circles { tool: "bash" }
         "#]])
         .await;
+}
+
+#[tokio::test]
+async fn what_came_to_nothing_twice_is_said_in_the_next_request_and_not_kept() {
+    let mut scene = Scene::with(&[]);
+    scene.model(vec![looks(1)]).model(vec![looks(1)]).model(vec![looks(2)]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let requests = scene.requests.lock().unwrap();
+    let said = requests.iter().map(|request| crate::scene::words(request).concat().contains("repeat themselves"));
+    assert_eq!(said.collect::<Vec<_>>(), [false, false, true, false]);
+    assert!(crate::scene::words(&requests[2]).last().unwrap().contains("each time: bash. "));
+    // All before it is what the requests around it have.
+    assert_eq!(requests[2].messages[..5], requests[3].messages[..5]);
+}
+
+#[tokio::test]
+async fn calls_that_take_turns_are_stopped_too() {
+    let mut scene = Scene::with(&[]);
+    scene.rule("doom_loop", Action::Ask);
+    for step in 0..9 {
+        scene.model(vec![looks(step % 2)]);
+    }
+    let session = scene.session().await;
+    let end = session.prompt(Prompt::text("go")).await.unwrap();
+    assert_eq!(end, TurnEnd::Circles { tool: "bash".to_owned() });
+    assert_eq!(scene.requests.lock().unwrap().len(), 6);
+}
+
+#[tokio::test]
+async fn equal_calls_of_one_answer_are_told_before_they_end_the_turn() {
+    let mut scene = Scene::with(&[]);
+    scene.rule("doom_loop", Action::Ask);
+    let two = json!({"command": "echo x >> log; wc -l < log"});
+    scene.model(vec![call("bash", two.clone()), call("bash", two.clone()), call("bash", two)]);
+    scene.model(vec![says("I see.")]);
+    let session = scene.session().await;
+    assert_eq!(session.prompt(Prompt::text("go")).await.unwrap(), TurnEnd::Finished("stop".to_owned()));
 }
 
 #[tokio::test]

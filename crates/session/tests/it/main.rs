@@ -14,5 +14,6 @@ mod scene;
 mod shown;
 mod stored;
 mod tasks;
+mod titles;
 mod wire;
 mod within;

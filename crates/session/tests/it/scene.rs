@@ -142,6 +142,9 @@ impl Scene {
         let provider = Arc::new(Listening { inner, others, heard: Arc::clone(&self.requests) });
         let reference = ModelRef { provider_id: "script".to_owned(), model_id: "scene".to_owned() };
         let model = Model::new(reference, "scene", provider);
+        let model = Model { limits: self.limits, calls_tools: self.calls_tools, cost: self.cost.clone(), ..model };
+        // Asked where there is an agent for titles, and something that it says.
+        let small = Some(model.clone());
         Setup {
             journal: self.journal.clone(),
             clock,
@@ -152,8 +155,8 @@ impl Scene {
             rules: Vec::new(),
             place,
             outputs: self.folder.path().join("outputs"),
-            model: Model { limits: self.limits, calls_tools: self.calls_tools, cost: self.cost.clone(), ..model },
-            options: self.options.clone(),
+            model,
+            options: Options { small, ..self.options.clone() },
         }
     }
 
