@@ -34,7 +34,7 @@ use crate::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
 /// What a model reads of a command that the person ran.
-const BY_HAND: &str = "The user ran this command.";
+pub(crate) const BY_HAND: &str = "The user ran this command.";
 
 /// How long a title is waited for when nobody asks any more.
 const SETTLE: Duration = Duration::from_millis(500);
