@@ -1,5 +1,7 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
+mod compact;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -26,6 +28,9 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
             let record = find(id.as_deref(), dir.as_deref(), &journal).await?;
             let history = journal.history(&record.id).await?;
             show(&record, &history, json)
+        }
+        Session::Compact { id, focus, model, dir } => {
+            compact::run(id.as_deref(), focus, model.as_deref(), dir.as_deref()).await
         }
         Session::Fork { id } => {
             let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
@@ -129,13 +134,13 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                         render::say(&line)?;
                     }
                 }
+                PartKind::Compaction { .. } => render::say(&paint.dim("(what came before was to be summed up)"))?,
                 PartKind::Text { .. }
                 | PartKind::Reasoning { .. }
                 | PartKind::Vendor { .. }
                 | PartKind::Agent { .. }
                 | PartKind::Subtask { .. }
                 | PartKind::Patch { .. }
-                | PartKind::Compaction { .. }
                 | PartKind::Retry { .. }
                 | PartKind::StepStart {} => {}
                 PartKind::StepFinish { cost, tokens, .. } => {
