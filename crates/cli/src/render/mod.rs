@@ -26,6 +26,7 @@ pub(crate) use json::Json;
 pub(crate) use page::Page;
 pub(crate) use paint::Paint;
 pub(crate) use screen::{errors, errors_are_terminal, out, out_is_terminal, size};
+pub(crate) use style::{char_width, width};
 pub(crate) use terminal::Terminal;
 pub(crate) use text::Text;
 pub(crate) use tool_line::{diff_on, doing as tool_doing, lines as tool_lines};

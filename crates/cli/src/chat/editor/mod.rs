@@ -5,7 +5,12 @@
 //!
 //! **Never here:** what a submission means, what answers it, the session.
 
+mod blocks;
+mod buffer;
+mod layout;
+mod motion;
 mod plain;
+mod undo;
 
 use std::ops::Range;
 use std::path::PathBuf;
