@@ -21,6 +21,7 @@ pub(super) struct Buffer {
     edits: Edits,
     cuts: VecDeque<String>,
     last: Last,
+    changes: u64,
 }
 
 /// What was done last, where the next thing depends on it.
@@ -67,6 +68,11 @@ impl Buffer {
         self.cursor
     }
 
+    /// How often the text was changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -109,6 +115,7 @@ impl Buffer {
         if removed.is_empty() && text.is_empty() {
             return;
         }
+        self.changes += 1;
         self.text.replace_range(start..end, text);
         self.edits.push(Edit { at: start, removed, inserted: text.to_owned(), cursor: self.cursor });
         self.cursor = start + text.len();
@@ -198,6 +205,7 @@ impl Buffer {
     /// Takes the last change back.
     pub(super) fn undo(&mut self) {
         if let Some(edit) = self.edits.undo() {
+            self.changes += 1;
             self.text.replace_range(edit.at..edit.at + edit.inserted.len(), &edit.removed);
             self.cursor = edit.cursor;
         }
@@ -207,6 +215,7 @@ impl Buffer {
     /// Makes the last change again that was taken back.
     pub(super) fn redo(&mut self) {
         if let Some(edit) = self.edits.redo() {
+            self.changes += 1;
             self.text.replace_range(edit.at..edit.at + edit.removed.len(), &edit.inserted);
             self.cursor = edit.at + edit.inserted.len();
         }
@@ -216,7 +225,7 @@ impl Buffer {
     /// Gives the text and begins anew; what was cut stays.
     pub(super) fn take(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
-        *self = Self { cuts: std::mem::take(&mut self.cuts), ..Self::default() };
+        *self = Self { cuts: std::mem::take(&mut self.cuts), changes: self.changes + 1, ..Self::default() };
         text
     }
 }

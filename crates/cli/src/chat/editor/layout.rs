@@ -37,7 +37,8 @@ pub(super) struct Cell {
 }
 
 impl Layout {
-    /// Breaks `text` into rows of at most `columns`, with a row for the cursor behind one that is full.
+    /// Breaks `text` into rows of at most `columns`, at least 2. Behind a row that is full the cursor has the column after
+    /// the last one.
     pub(super) fn new(text: &str, blocks: &Blocks, columns: usize) -> Self {
         // A wide letter must fit.
         let columns = columns.max(2);
@@ -71,10 +72,6 @@ impl Layout {
                 row.cells.push(Cell { at, column, shown, block });
             }
             column += wide;
-        }
-        // A cursor has no place behind the last column.
-        if column >= columns {
-            rows.push(Row { range: text.len()..text.len(), cells: Vec::new() });
         }
         Self { rows }
     }
@@ -151,12 +148,12 @@ mod tests {
         check("", 5, &[""], (0, 0));
         check("abc", 5, &["abc"], (0, 3));
         check("abcdefg", 5, &["abcde", "fg"], (1, 2));
-        check("abcde", 5, &["abcde", ""], (1, 0));
+        check("abcde", 5, &["abcde"], (0, 5));
         check("a\nb\n", 5, &["a", "b", ""], (2, 0));
         check("漢字漢", 5, &["漢字", "漢"], (1, 2));
-        check("e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", ""], (1, 0));
+        check("e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}"], (0, 2));
         check("a\tb", 10, &["a   b"], (0, 5));
-        check("漢", 1, &["漢", ""], (1, 0));
+        check("漢", 1, &["漢"], (0, 2));
         check("👩\u{200d}💻", 3, &["👩\u{200d}"], (0, 2));
     }
 
@@ -182,7 +179,7 @@ mod tests {
             let mut before = None;
             for (at, _) in letters(&text).chain([(text.len(), "")]) {
                 let place = layout.place(at);
-                prop_assert!(place.0 < layout.rows.len() && place.1 < columns.max(2), "{at} at {place:?}");
+                prop_assert!(place.0 < layout.rows.len() && place.1 <= columns.max(2), "{at} at {place:?}");
                 prop_assert!(before.is_none_or(|before| before <= place), "{at} at {place:?} behind {before:?}");
                 before = Some(place);
             }

@@ -28,8 +28,8 @@ fn check(before: &str, change: impl FnOnce(&mut Buffer), want: &str) {
 #[test]
 fn letters_come_and_go_at_the_cursor() {
     check("a|c", |b| b.insert("b"), "ab|c");
-    check("ae\u{301}|", |b| drop(b.delete_left()), "a|");
-    check("|ab", |b| drop(b.delete_left()), "|ab");
+    check("ae\u{301}|", |b| _ = b.delete_left(), "a|");
+    check("|ab", |b| _ = b.delete_left(), "|ab");
     check("|e\u{301}b", Buffer::delete_right, "|b");
     check("ab|", Buffer::delete_right, "ab|");
     check("one two|", |b| b.replace(4..7, "three"), "one three|");
@@ -38,11 +38,11 @@ fn letters_come_and_go_at_the_cursor() {
 
 #[test]
 fn the_cursor_goes_by_letters_words_and_lines() {
-    check("one| two", |b| drop(b.step(Motion::WordRight)), "one two|");
-    check("one two|", |b| drop(b.step(Motion::WordLeft)), "one |two");
-    check("a\nbc|d\ne", |b| drop(b.step(Motion::LineStart)), "a\n|bcd\ne");
-    check("a\nbc|d\ne", |b| drop(b.step(Motion::LineEnd)), "a\nbcd|\ne");
-    check("a\nb|", |b| drop(b.step(Motion::Start)), "|a\nb");
+    check("one| two", |b| _ = b.step(Motion::WordRight), "one two|");
+    check("one two|", |b| _ = b.step(Motion::WordLeft), "one |two");
+    check("a\nbc|d\ne", |b| _ = b.step(Motion::LineStart), "a\n|bcd\ne");
+    check("a\nbc|d\ne", |b| _ = b.step(Motion::LineEnd), "a\nbcd|\ne");
+    check("a\nb|", |b| _ = b.step(Motion::Start), "|a\nb");
     assert!(!buffer("|a").step(Motion::Left), "there is nowhere to go");
 }
 
@@ -155,10 +155,10 @@ fn take(buffer: &mut Buffer, step: &Step) {
     ];
     match step {
         Step::Insert(text) => buffer.insert(text),
-        Step::Back => drop(buffer.delete_left()),
+        Step::Back => _ = buffer.delete_left(),
         Step::Delete => buffer.delete_right(),
         Step::Cut(cut) => buffer.cut(CUTS[usize::from(*cut)]),
-        Step::Go(motion) => drop(buffer.step(MOTIONS[usize::from(*motion)])),
+        Step::Go(motion) => _ = buffer.step(MOTIONS[usize::from(*motion)]),
         Step::Yank => buffer.yank(),
         Step::Other => buffer.yank_other(),
     }
