@@ -128,7 +128,7 @@ impl Snapshots {
 fn mode(before: &State) -> u32 {
     match before {
         State::File { mode, .. } => mode & 0o1777,
-        State::Absent | State::Link { .. } | State::Unkept { .. } => 0o644,
+        State::Absent | State::Link { .. } | State::Folder { .. } | State::Unkept { .. } => 0o644,
     }
 }
 
