@@ -14,8 +14,8 @@ mod normal;
 mod playback;
 
 pub use acts::{Act, Deed, acts};
-pub use answers::{End, answers};
-pub use compare::{Compared, Difference, compare, denied};
+pub use answers::{End, answers, elsewhere};
+pub use compare::{Compared, Difference, compare, denied, parting};
 pub use normal::Normal;
 pub use playback::{Cue, Playback, Stream};
 

@@ -1,5 +1,8 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
+pub(crate) mod pack;
+pub(crate) mod replay;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -27,6 +30,8 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
             let history = journal.history(&record.id).await?;
             show(&record, &history, json)
         }
+        Session::Replay(args) => replay::run(*args).await,
+        Session::Pack(args) => pack::run(args).await,
         Session::Fork { id } => {
             let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
             let journal = journal(&Folders::find()?).await?;

@@ -67,6 +67,18 @@ fn answer(turned: &Turned) -> (Answer, End) {
     (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect() }, end)
 }
 
+/// `answer` with the folder `was` called `is` in the arguments of its calls.
+pub fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
+    let moved = |beat| match beat {
+        Beat::Chunk(Chunk::ToolCall { id, name, arguments, item }) => {
+            let arguments = if was.is_empty() { arguments } else { arguments.replace(was, is) };
+            Beat::Chunk(Chunk::ToolCall { id, name, arguments, item })
+        }
+        other => other,
+    };
+    Answer { beats: answer.beats.into_iter().map(moved).collect() }
+}
+
 /// Whether another call of the same answer made this one.
 pub(super) fn is_inner(call: &str, turned: &Turned) -> bool {
     let Some((number, by)) = call.strip_prefix('i').and_then(|rest| rest.split_once('_')) else { return false };
@@ -81,7 +93,11 @@ fn arguments(tool: &str, state: &ToolState) -> String {
         ToolState::Pending { raw, .. } => return raw.clone(),
         ToolState::Running { input, .. } | ToolState::Completed { input, .. } | ToolState::Error { input, .. } => input,
     };
-    if tool == INVALID || input.is_null() { Value::Object(haft_protocol::Object::new()).to_string() } else { input.to_string() }
+    if tool == INVALID || input.is_null() {
+        Value::Object(haft_protocol::Object::new()).to_string()
+    } else {
+        input.to_string()
+    }
 }
 
 fn used(tokens: &Tokens) -> Usage {

@@ -45,7 +45,9 @@ pub struct Difference {
 /// first, then of the second.
 pub fn compare(recorded: &History, replayed: &History, normal: (&Normal, &Normal)) -> Compared {
     let mut compared = Compared::default();
-    let steps = |history: &'_ History| history.messages().iter().filter(|turned| is_models(turned)).cloned().collect::<Vec<_>>();
+    let steps = |history: &'_ History| {
+        history.messages().iter().filter(|turned| is_models(turned)).cloned().collect::<Vec<_>>()
+    };
     let (was, is) = (steps(recorded), steps(replayed));
     for (step, turned) in was.iter().enumerate() {
         let again = is.get(step);
@@ -118,7 +120,9 @@ fn told(state: &ToolState) -> String {
 fn what(tool: &str, state: &ToolState) -> String {
     let about = match state {
         ToolState::Completed { input, .. } | ToolState::Error { input, .. } | ToolState::Running { input, .. } => {
-            ["command", "filePath", "path", "pattern", "description"].into_iter().find_map(|key| input.get(key)?.as_str())
+            ["command", "filePath", "path", "pattern", "description"]
+                .into_iter()
+                .find_map(|key| input.get(key)?.as_str())
         }
         ToolState::Pending { .. } => None,
     };
@@ -127,7 +131,7 @@ fn what(tool: &str, state: &ToolState) -> String {
 }
 
 /// The first line in which two texts differ, counted from 1, in both.
-pub(super) fn parting(old: &str, new: &str) -> (usize, String, String) {
+pub fn parting(old: &str, new: &str) -> (usize, String, String) {
     let (mut old, mut new) = (old.lines(), new.lines());
     let mut line = 1;
     loop {

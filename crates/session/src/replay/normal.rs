@@ -77,7 +77,8 @@ fn is_span(word: &str, behind: &str) -> bool {
     let is_number = digits.starts_with(|first: char| first.is_ascii_digit())
         && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let unit = &word[digits.len()..];
-    let next = behind.strip_prefix(' ').map_or("", |rest| rest.split(|letter| !is_word(letter)).next().unwrap_or_default());
+    let next =
+        behind.strip_prefix(' ').map_or("", |rest| rest.split(|letter| !is_word(letter)).next().unwrap_or_default());
     let next = next.trim_end_matches('.');
     is_number && (UNITS.contains(&unit) || unit.is_empty() && UNITS.contains(&next))
 }

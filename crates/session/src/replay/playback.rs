@@ -70,7 +70,8 @@ impl Playback {
             // The first that asks is the session itself; a task begins with the words it was given.
             None if state.playing.is_empty() => 0,
             None => (1..self.inner.streams.len()).find(|at| {
-                !state.playing.values().any(|taken| taken == at) && self.inner.streams[*at].begins.trim() == begins.trim()
+                !state.playing.values().any(|taken| taken == at)
+                    && self.inner.streams[*at].begins.trim() == begins.trim()
             })?,
         };
         state.playing.insert(session, at);
