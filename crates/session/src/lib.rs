@@ -51,6 +51,7 @@ mod preview;
 mod prompt;
 mod questions;
 mod recover;
+pub mod replay;
 mod report;
 mod role;
 mod session;

@@ -1,6 +1,8 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
 mod compact;
+pub(crate) mod pack;
+pub(crate) mod replay;
 
 use std::path::Path;
 
@@ -32,6 +34,8 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
         Session::Compact { id, focus, model, dir } => {
             compact::run(id.as_deref(), focus, model.as_deref(), dir.as_deref()).await
         }
+        Session::Replay(args) => replay::run(*args).await,
+        Session::Pack(args) => pack::run(args).await,
         Session::Fork { id } => {
             let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
             let journal = journal(&Folders::find()?).await?;
