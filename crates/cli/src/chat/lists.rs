@@ -98,20 +98,19 @@ pub(super) fn replay(messages: &[Turned], most: usize, paint: Paint) -> Vec<Stri
     let Some((from, _)) = prompts.rev().take(most).last() else { return Vec::new() };
     let mut lines = Vec::new();
     for turned in &messages[from..] {
+        let is_prompt = matches!(turned.info, Message::User(_));
         for part in &turned.parts {
-            match (&turned.info, &part.kind) {
-                (Message::User(_), PartKind::Text { text, synthetic: false, .. }) => {
-                    lines.push(String::new());
-                    lines.extend(clean(text).lines().map(|line| paint.bold(&format!("› {line}"))));
+            if let PartKind::Text { text, synthetic: false, .. } = &part.kind
+                && !text.trim().is_empty()
+            {
+                lines.push(String::new());
+                match is_prompt {
+                    true => lines.extend(clean(text).lines().map(|line| paint.bold(&format!("› {line}")))),
+                    false => lines.extend(render::answer(text.trim_end(), paint).lines().map(str::to_owned)),
                 }
-                (Message::Assistant(_), PartKind::Text { text, .. }) if !text.trim().is_empty() => {
-                    lines.push(String::new());
-                    lines.extend(render::answer(text.trim_end(), paint).lines().map(str::to_owned));
-                }
-                (Message::Assistant(_), PartKind::Tool { tool, state, .. }) => {
-                    lines.extend(render::tool_lines(tool, state, paint).into_iter().take(1));
-                }
-                _ => {}
+            }
+            if let PartKind::Tool { tool, state, .. } = &part.kind {
+                lines.extend(render::tool_lines(tool, state, paint).into_iter().take(1));
             }
         }
     }

@@ -160,7 +160,7 @@ impl Talk {
             return self.enter(*record, replay).await;
         }
         match self.setup().await {
-            Ok(_) => {}
+            Ok(setup) => self.head_at_start(&setup),
             Err(error) if self.chosen.name.is_some() || !self.is_terminal => return Err(error),
             Err(_) => self.face.note(NO_MODEL_YET.lines().map(str::to_owned).collect()),
         }
@@ -168,6 +168,14 @@ impl Talk {
             self.tell_of_latest().await;
         }
         Ok(())
+    }
+
+    /// Says who will answer, as far as that is known before anything is said.
+    fn head_at_start(&mut self, setup: &Setup) {
+        if self.is_terminal {
+            let (agent, model) = (self.agent.clone(), setup.model.name());
+            self.head(&agent, &model);
+        }
     }
 
     /// Says which session could be gone on with.
@@ -191,6 +199,7 @@ impl Talk {
     /// Goes on in the stored session `record`, and shows its last `replay` prompts.
     pub(super) async fn enter(&mut self, record: Record, replay: usize) -> Result<()> {
         let setup = self.setup().await?;
+        self.head_at_start(&setup);
         let kept = self.opened.iter().find(|session| *session.id() == record.id).cloned();
         let session = match kept {
             Some(session) => session,
@@ -225,7 +234,6 @@ impl Talk {
         let model = models::find(named.as_deref(), self.chosen.variant.as_deref(), &self.ground.config).await?;
         let (answerer, agents) = (self.answerer, self.agents.clone());
         let setup = self.ground.setup(self.journal.clone(), model, answerer, &rules(answerer), agents)?;
-        self.headed.1 = setup.model.name();
         self.setup = Some(setup.clone());
         Ok(setup)
     }
@@ -502,24 +510,20 @@ impl Talk {
             Err(RecvError::Closed) => return std::future::pending().await,
         };
         self.show(&event, false);
-        match event {
-            Event::PermissionAsked(ask) if self.auto => {
-                if let Some(setup) = &self.setup {
-                    // One that was taken back meanwhile needs no answer.
-                    let _ = setup.gate.reply(&ask.id, Reply::Once);
-                }
+        if let Event::PermissionAsked(ask) = event {
+            if let (true, Some(setup)) = (self.auto, &self.setup) {
+                // One that was taken back meanwhile needs no answer.
+                let _ = setup.gate.reply(&ask.id, Reply::Once);
+                return false;
             }
-            Event::PermissionAsked(ask) => {
-                let who = self.who(&ask.session_id).await;
-                self.asks.leave(ask, who);
-                return true;
-            }
-            Event::QuestionAsked(inquiry) => {
-                let who = self.who(&inquiry.session_id).await;
-                self.asks.question(inquiry, who);
-                return true;
-            }
-            _ => {}
+            let who = self.who(&ask.session_id).await;
+            self.asks.leave(ask, who);
+            return true;
+        }
+        if let Event::QuestionAsked(inquiry) = event {
+            let who = self.who(&inquiry.session_id).await;
+            self.asks.question(inquiry, who);
+            return true;
         }
         let Some(setup) = &self.setup else { return false };
         self.asks.is_stale(Desk { gate: &setup.gate, questions: &setup.questions })
@@ -530,9 +534,11 @@ impl Talk {
         if self.session.as_ref().is_none_or(|session| session.id() != event.session_id()) {
             return;
         }
-        match event {
-            Event::SessionCreated { info, .. } | Event::SessionUpdated { info, .. } => self.record = Some(info.clone()),
-            Event::MessageUpdated { info, .. } => match &**info {
+        if let Event::SessionCreated { info, .. } | Event::SessionUpdated { info, .. } = event {
+            self.record = Some(info.clone());
+        }
+        if let Event::MessageUpdated { info, .. } = event {
+            match &**info {
                 Message::User(User { agent, model, .. }) => {
                     self.head(agent, &format!("{}/{}", model.provider_id, model.model_id));
                 }
@@ -542,8 +548,7 @@ impl Talk {
                         self.window = Window::of(&answer.tokens, self.reads());
                     }
                 }
-            },
-            _ => {}
+            }
         }
         match stored {
             true => self.face.show_stored(event),
