@@ -15,10 +15,12 @@ mod files;
 mod place;
 mod process;
 mod protected;
+mod put;
 mod recorder;
 mod search;
 mod shell;
 mod stamp;
+mod standing;
 mod target;
 mod transaction;
 mod write;
@@ -31,13 +33,15 @@ pub use process::{
     secrets, temporary,
 };
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
-pub use recorder::{Commanded, Recorder};
+pub use put::Put;
+pub use recorder::{Announced, Commanded, Planned, Recorder};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
     Want,
 };
 pub use shell::{named_shell, pick_shell};
 pub use stamp::Stamp;
+pub use standing::Standing;
 pub use target::{Found, Located, Outside, Target};
 pub use transaction::{Becomes, Change};
 pub use write::IfExists;

@@ -279,7 +279,11 @@ mod tests {
         assert_eq!(drawn.change(&[], Vec::new(), Foot::default(), 20), "");
         assert_eq!(drawn.change(&[], lines(&["a", "b"]), Foot::default(), 20), "a\nb");
         assert_eq!(drawn.change(&[], lines(&["a", "b"]), Foot::default(), 20), "");
-        assert_eq!(drawn.change(&[], lines(&["a", "c"]), Foot::default(), 20), "\r\u{1b}[2Kc", "a line that turns costs one line");
+        assert_eq!(
+            drawn.change(&[], lines(&["a", "c"]), Foot::default(), 20),
+            "\r\u{1b}[2Kc",
+            "a line that turns costs one line"
+        );
     }
 
     #[test]

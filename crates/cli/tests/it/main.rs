@@ -10,6 +10,8 @@ mod bad_input;
 mod budget;
 mod cage;
 mod chat;
+#[cfg(target_os = "linux")]
+mod crash;
 mod demo;
 mod doctor;
 #[cfg(target_os = "linux")]
@@ -31,3 +33,5 @@ mod task;
 mod terminal;
 mod tool;
 mod trust;
+#[cfg(target_os = "linux")]
+mod wire;
