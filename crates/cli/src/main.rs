@@ -102,7 +102,9 @@ enum Task {
 
 /// What to say where an option of the chat stands before a command.
 fn misplaced(given: &str) -> report::Usage {
-    report::Usage(format!("{given} belongs to the chat that `haft` alone is; write it behind the command, if it takes it"))
+    report::Usage(format!(
+        "{given} belongs to the chat that `haft` alone is; write it behind the command, if it takes it"
+    ))
 }
 
 async fn run(task: Task) -> anyhow::Result<Exit> {

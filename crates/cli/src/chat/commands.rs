@@ -54,7 +54,14 @@ pub(crate) const OWN: &[Own] = &[
     own(Deed::Help, "help", &["?"], "", "the commands and keys", true),
     own(Deed::Models, "models", &["model"], "[NAME|NUMBER] [VARIANT]", "the models, or choose one", true),
     own(Deed::New, "new", &["clear"], "", "begin a new session", false),
-    own(Deed::Sessions, "sessions", &["resume", "continue"], "[NUMBER|ID]", "earlier sessions, or go on with one", false),
+    own(
+        Deed::Sessions,
+        "sessions",
+        &["resume", "continue"],
+        "[NUMBER|ID]",
+        "earlier sessions, or go on with one",
+        false,
+    ),
     own(Deed::Share, "share", &["unshare"], "", "why nothing is shared", true),
     own(Deed::Status, "status", &["cost"], "", "what this session is, has used and has cost", true),
     own(Deed::Theme, "theme", &["themes"], "[auto|dark|light|none]", "the colours", true),
@@ -176,7 +183,8 @@ mod tests {
 
     #[test]
     fn names_are_there_once_and_in_order() {
-        let mut all: Vec<&str> = OWN.iter().flat_map(|own| std::iter::once(own.name).chain(own.also.iter().copied())).collect();
+        let mut all: Vec<&str> =
+            OWN.iter().flat_map(|own| std::iter::once(own.name).chain(own.also.iter().copied())).collect();
         let many = all.len();
         all.sort_unstable();
         all.dedup();

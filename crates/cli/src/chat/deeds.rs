@@ -180,7 +180,8 @@ impl Talk {
         let by_number = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         if let Some(at) = by_number {
             let found = self.listed_models.get(at).cloned();
-            let found = found.ok_or_else(|| Usage(format!("there is no model {name} in the list; /models shows it")))?;
+            let found =
+                found.ok_or_else(|| Usage(format!("there is no model {name} in the list; /models shows it")))?;
             return self.choose_model(found, variant).await;
         }
         if name.contains('/') {
@@ -232,7 +233,9 @@ impl Talk {
         }
         let Some(agent) = self.agents.primaries().find(|agent| agent.name == wanted) else {
             let names: Vec<&str> = self.agents.primaries().map(|agent| agent.name.as_str()).collect();
-            return Err(Usage(format!("no agent {wanted:?} answers prompts; those that do: {}", names.join(", "))).into());
+            return Err(
+                Usage(format!("no agent {wanted:?} answers prompts; those that do: {}", names.join(", "))).into()
+            );
         };
         agents::warn_of_open_plan(agent);
         self.agent.clone_from(&agent.name);
@@ -255,11 +258,18 @@ impl Talk {
             }
             None => rows.push(("session", "none yet; it begins with what you say first".to_owned())),
         }
-        rows.push(("commands", if self.auto { "allowed unless a rule denies them" } else { "as the rules say" }.to_owned()));
+        rows.push((
+            "commands",
+            if self.auto { "allowed unless a rule denies them" } else { "as the rules say" }.to_owned(),
+        ));
         rows.push(("version", env!("CARGO_PKG_VERSION").to_owned()));
         let known = rows.into_iter().filter(|(_, what)| !what.is_empty());
         let paint = self.looks.paint;
-        self.face.note(known.map(|(name, what)| format!("{}{}", paint.dim(&format!("{name:<10}")), lists::one_line(&what))).collect());
+        self.face.note(
+            known
+                .map(|(name, what)| format!("{}{}", paint.dim(&format!("{name:<10}")), lists::one_line(&what)))
+                .collect(),
+        );
     }
 
     async fn todos(&mut self) -> Result<()> {
@@ -290,7 +300,8 @@ impl Talk {
         let path = std::path::absolute(&name)?;
         // What is there already stays as it is.
         let file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(&path);
-        let mut file = file.with_context(|| format!("cannot write {}; name a file that is not there yet", path.display()))?;
+        let mut file =
+            file.with_context(|| format!("cannot write {}; name a file that is not there yet", path.display()))?;
         file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         self.tell(&lists::one_line(&format!("written to {}", path.display())));
         Ok(())

@@ -84,14 +84,22 @@ mod tests {
     }
 
     fn turn() -> Turn {
-        Turn { agent: "build".to_owned(), model: "v/m".to_owned(), took: Duration::from_millis(1234), ..Turn::default() }
+        Turn {
+            agent: "build".to_owned(),
+            model: "v/m".to_owned(),
+            took: Duration::from_millis(1234),
+            ..Turn::default()
+        }
     }
 
     #[test]
     fn only_what_is_known_is_told() {
         check(&turn(), "build · v/m · 1.2 s");
         let tokens = Tokens { input: 800, output: 50, ..Tokens::default() };
-        check(&Turn { tokens, took: Duration::from_secs(75), ..turn() }, "build · v/m · 1 min 15 s · 800 tokens in, 50 out");
+        check(
+            &Turn { tokens, took: Duration::from_secs(75), ..turn() },
+            "build · v/m · 1 min 15 s · 800 tokens in, 50 out",
+        );
         let window = Window::of(&tokens, 10_000);
         check(
             &Turn { tokens, window, cost: 0.5, ..turn() },

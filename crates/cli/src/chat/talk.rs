@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use haft_permission::Answerer;
-use haft_protocol::{Event, Id, Message, Reply, Session as Record, SessionId, Tokens, User};
+use haft_protocol::{Event, Id, Message, Reply, Session as Record, SessionId, Status, Tokens, User};
 use haft_session::{Agent, Agents, NewSession, Session, SessionError, Setup, TurnEnd};
 use haft_store::Journal;
 use tokio::signal::unix::{SignalKind, signal};
@@ -261,8 +261,12 @@ impl Talk {
             self.hear(Draft { shown: text.clone(), text, ..Draft::default() }, source).await;
         }
         loop {
+            if self.settle() {
+                // What was typed for a question that is gone answers no other one.
+                source.release();
+            }
             let prompt = self.prompt();
-            let reads = self.is_terminal || self.turns.is_empty();
+            let reads = self.is_terminal || self.running.is_none();
             let woke = {
                 let mut reading = std::pin::pin!(async {
                     match reads {
@@ -300,12 +304,15 @@ impl Talk {
         }
     }
 
+    /// Forgets questions that need no answer any more. Whether the one on the screen was among them.
+    fn settle(&mut self) -> bool {
+        let Some(setup) = &self.setup else { return false };
+        self.asks.settle(Desk { gate: &setup.gate, questions: &setup.questions })
+    }
+
     /// What is read next, and with which mark.
     fn prompt(&mut self) -> Prompt {
-        if let Some(setup) = &self.setup {
-            self.asks.settle(Desk { gate: &setup.gate, questions: &setup.questions });
-        }
-        let busy = !self.turns.is_empty();
+        let busy = self.running.is_some();
         if self.asks.is_empty() {
             self.face.hush(false);
         } else {
@@ -359,8 +366,8 @@ impl Talk {
         if before.is_some_and(|before| now.duration_since(before) < TWICE) {
             return Flow::Leave;
         }
-        let told = match (&self.session, self.turns.is_empty()) {
-            (Some(session), false) => {
+        let told = match (&self.session, &self.running) {
+            (Some(session), Some(_)) => {
                 session.abort().await;
                 "stopping; Ctrl-C once more leaves"
             }
@@ -416,7 +423,7 @@ impl Talk {
         if let Some(name) = self.chosen.name.clone().filter(|_| self.chosen.is_named) {
             prompt = prompt.model(name, self.chosen.variant.clone());
         }
-        if !self.turns.is_empty() {
+        if self.running.is_some() {
             self.face.note(vec![self.looks.paint.dim("queued: it is read after the step that runs")]);
         }
         self.begin(true);
@@ -425,7 +432,7 @@ impl Talk {
 
     /// Runs a command line that the person typed.
     async fn shell(&mut self, line: String) {
-        if !self.turns.is_empty() {
+        if self.running.is_some() {
             return self.complain("a turn runs; wait for its end, or stop it with Ctrl-C, and run the command then");
         }
         match self.session().await {
@@ -446,7 +453,7 @@ impl Talk {
 
     /// Whether something runs, which is then said.
     pub(super) fn is_busy(&mut self, name: &str) -> bool {
-        let busy = !self.turns.is_empty();
+        let busy = self.running.is_some();
         if busy {
             self.complain(&format!("a turn runs; wait for its end, or stop it with Ctrl-C, and say /{name} then"));
         }
@@ -473,9 +480,13 @@ impl Talk {
         if let Some(note) = note.filter(|note| !running.notes.contains(note)) {
             running.notes.push(note);
         }
-        if !self.turns.is_empty() {
-            return;
+        if self.turns.is_empty() {
+            self.finish();
         }
+    }
+
+    /// Says what there is to say at the end of a turn.
+    fn finish(&mut self) {
         let Some(running) = self.running.take() else { return };
         self.face.rest();
         let mut lines: Vec<String> =
@@ -510,23 +521,41 @@ impl Talk {
             Err(RecvError::Closed) => return std::future::pending().await,
         };
         self.show(&event, false);
-        if let Event::PermissionAsked(ask) = event {
+        if let Event::PermissionAsked(ask) = &event {
             if let (true, Some(setup)) = (self.auto, &self.setup) {
                 // One that was taken back meanwhile needs no answer.
                 let _ = setup.gate.reply(&ask.id, Reply::Once);
                 return false;
             }
             let who = self.who(&ask.session_id).await;
-            self.asks.leave(ask, who);
+            self.asks.leave(ask.clone(), who);
             return true;
         }
-        if let Event::QuestionAsked(inquiry) = event {
+        if let Event::QuestionAsked(inquiry) = &event {
             let who = self.who(&inquiry.session_id).await;
-            self.asks.question(inquiry, who);
+            self.asks.question(inquiry.clone(), who);
+            return true;
+        }
+        if self.follow_status(&event) {
             return true;
         }
         let Some(setup) = &self.setup else { return false };
         self.asks.is_stale(Desk { gate: &setup.gate, questions: &setup.questions })
+    }
+
+    /// Follows a turn that nobody here waits for: one that began with the end of a task. Whether it began or ended.
+    fn follow_status(&mut self, event: &Event) -> bool {
+        let Event::SessionStatus { session_id, status } = event else { return false };
+        let is_here = self.session.as_ref().is_some_and(|session| session.id() == session_id);
+        if !is_here || !self.turns.is_empty() {
+            return false;
+        }
+        match (status, &self.running) {
+            (Status::Busy | Status::Retry { .. }, None) => self.begin(true),
+            (Status::Idle, Some(_)) => self.finish(),
+            (Status::Busy | Status::Retry { .. }, Some(_)) | (Status::Idle, None) => return false,
+        }
+        true
     }
 
     /// Shows one event, and keeps what it says of the session.

@@ -289,12 +289,7 @@ pub(crate) fn unusual(reason: &str) -> Option<&'static str> {
 }
 
 /// The session to go on with, if one is wanted: the one called `id`, or the `newest` of this folder.
-pub(crate) async fn resumed(
-    id: Option<&str>,
-    newest: bool,
-    here: &Place,
-    journal: &Journal,
-) -> Result<Option<Record>> {
+pub(crate) async fn resumed(id: Option<&str>, newest: bool, here: &Place, journal: &Journal) -> Result<Option<Record>> {
     if let Some(id) = id {
         let id = SessionId::parse(id).map_err(|error| Usage(error.to_string()))?;
         let record = journal.session(&id).await?;

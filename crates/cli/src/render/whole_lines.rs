@@ -97,6 +97,6 @@ mod tests {
     #[test]
     fn a_line_without_an_end_does_not_wait_for_ever() {
         let long = "é".repeat(MAX_LINE / 2);
-check(&["x", &long[..long.len() - 2], "é", "y"], &[&format!("x{long}"), "y"]);
+        check(&["x", &long[..long.len() - 2], "é", "y"], &[&format!("x{long}"), "y"]);
     }
 }
