@@ -42,6 +42,15 @@ pub(crate) use list::{Listed, all, local, now};
 pub(crate) use refresh::refresh;
 pub(crate) use world::{World, catalogue as list_of_models};
 
+/// What a person reads where there is no model to ask, in a chat.
+pub(crate) const NO_MODEL_YET: &str = "\
+No model can be asked yet. One of these will do:
+  /connect                       a key, or a subscription you have
+  a server on this machine       start Ollama, LM Studio, llama.cpp or vLLM, then say something
+  /models opencode/big-pickle    a model that costs nothing
+  opencode.json                  any OpenAI-compatible server (README, \"A model of your own\")
+To see it work first, without a key: leave with /exit, then  haft demo";
+
 /// What a person reads where there is no model to ask.
 pub(crate) const NO_MODEL: &str = "\
 no model is configured yet, and no model server answers on this machine. One of these will do:
@@ -118,6 +127,15 @@ pub(crate) fn choose(named: Option<&str>, config: &Config) -> Result<Model> {
             open(&picked.named, None, &world)
         }
     }
+}
+
+/// Looks whether the model called `named` can be asked with the options of `variant`. Asks nobody.
+///
+/// # Errors
+///
+/// When it cannot be reached the way it is configured.
+pub(crate) fn check(named: &str, variant: Option<&str>, config: &Config) -> Result<()> {
+    open(named, variant, &World::here(config)).map(drop)
 }
 
 /// The model for titles and the like beside the one called `main`, as `VENDOR/MODEL`: what is configured, else a small

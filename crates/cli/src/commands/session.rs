@@ -94,7 +94,7 @@ fn list(sessions: &[Record], all: bool, json: bool) -> Result<Exit> {
 }
 
 /// How long ago `ms` (Unix milliseconds) is, in eight columns.
-fn ago(ms: u64) -> String {
+pub(crate) fn ago(ms: u64) -> String {
     let now = haft_protocol::Clock::system().now_ms();
     let seconds = now.saturating_sub(ms) / 1000;
     let text = match seconds {
