@@ -15,10 +15,11 @@ use tokio::sync::OwnedMutexGuard;
 
 pub use self::reading::Reading;
 use crate::door::{self, kind};
+use crate::recorder::around;
 use crate::stamp::{ContentHash, Stamp};
 use crate::target::Bounds;
 use crate::write::{self, IfExists};
-use crate::{FilesError, Found, Located, Protection, Target};
+use crate::{FilesError, Found, Located, Protection, Recorder, Target};
 
 /// Most entries of one folder that are listed.
 pub const MAX_ENTRIES: usize = 100_000;
@@ -37,6 +38,7 @@ struct Inner {
     /// One lock for each file that is being edited; those nobody holds are swept out whenever one is taken.
     locks: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
     protection: OnceLock<Protection>,
+    recorder: OnceLock<Arc<dyn Recorder>>,
 }
 
 /// What a path turned out to be when it was opened.
@@ -78,13 +80,23 @@ impl Files {
     /// A worktree of `/` is none.
     pub fn new(root: PathBuf, worktree: Option<PathBuf>) -> Self {
         let bounds = Bounds::new(&root, worktree.as_deref());
-        Self { inner: Arc::new(Inner { bounds, locks: Mutex::default(), protection: OnceLock::new() }) }
+        let inner = Inner { bounds, locks: Mutex::default(), protection: OnceLock::new(), recorder: OnceLock::new() };
+        Self { inner: Arc::new(inner) }
     }
 
     /// From now on `protection` hears of what is written here, so that it is not taken for a command's doing. A second one
     /// is not taken.
     pub fn tell(&self, protection: &Protection) {
         let _ = self.inner.protection.set(protection.clone());
+    }
+
+    /// From now on `recorder` keeps what files were before they are changed here. A second one is not taken.
+    pub fn record(&self, recorder: Arc<dyn Recorder>) {
+        let _ = self.inner.recorder.set(recorder);
+    }
+
+    pub(crate) fn recorder(&self) -> Option<&dyn Recorder> {
+        self.inner.recorder.get().map(Arc::as_ref)
     }
 
     /// Says that these files were written or removed.
@@ -232,7 +244,9 @@ impl Files {
         let path = for_writing(grant, target.path())?;
         let (bytes, pen, files) = (bytes.into(), grant.pen(), self.clone());
         blocking(move || {
-            let done = write::write(&path, &bytes, &if_exists);
+            let planned = [(path.as_path(), Some(bytes.as_slice()))];
+            let write = || write::write(&path, &bytes, &if_exists);
+            let done = around(files.recorder(), pen.asker(), &planned, write);
             files.wrote(done.is_ok().then_some(path.as_path()));
             let stamp = done?;
             // In here, because it is done also where nobody waits for it any more.
@@ -250,7 +264,7 @@ impl Files {
     pub async fn remove(&self, grant: &Grant, target: &Target) -> Result<(), FilesError> {
         let (path, pen, files) = (for_writing(grant, target.path())?, grant.pen(), self.clone());
         blocking(move || {
-            let done = write::remove(&path);
+            let done = around(files.recorder(), pen.asker(), &[(&path, None)], || write::remove(&path));
             files.wrote(done.is_ok().then_some(path.as_path()));
             done?;
             pen.note(Done::Removed(path));

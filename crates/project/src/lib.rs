@@ -34,7 +34,7 @@ pub use process::{
 };
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
 pub use put::Put;
-pub use recorder::{Commanded, Recorder};
+pub use recorder::{Announced, Commanded, Planned, Recorder};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
     Want,

@@ -5,27 +5,60 @@ use std::path::{Path, PathBuf};
 
 use haft_permission::Asker;
 
+use crate::Standing;
+
 /// Keeps what files were before a tool changes them, so that the change can be taken back.
 ///
 /// Every door that changes files calls it: [`Files`](crate::Files) around each change, [`Processes`](crate::Processes)
 /// around each command. Called on threads that may block. It must not fail: what it cannot keep it notes as not kept.
 pub trait Recorder: Send + Sync + fmt::Debug {
-    /// These files, absolute and true, are about to be written or removed for `asker`. `after` is what each will hold, where
-    /// that is known; `None` where it will be gone. When this returns, what they were is kept, also if the process is
-    /// killed in the next instruction.
-    fn before_files(&self, asker: &Asker, files: &[(&Path, Option<&[u8]>)]);
+    /// These files are about to be written or removed together for `asker`. When this returns, what they were and what they
+    /// are to be is written down, also if the process is killed in the next instruction.
+    fn before_files(&self, asker: &Asker, files: Vec<Planned<'_>>) -> Announced;
 
-    /// What was announced last for these files happened, or did not: they are to be looked at now.
-    fn after_files(&self, asker: &Asker, files: &[&Path]);
+    /// What was announced happened, or did not. `files` are as they are now, those of [`Recorder::before_files`] in their
+    /// order.
+    fn after_files(&self, announced: Announced, happened: bool, files: Vec<Standing>);
 
     /// A command is about to run for `asker` that may change everything below `trees`. The value is handed back to
     /// [`Recorder::after_command`] when the command has ended.
     fn before_command(&self, asker: &Asker, trees: &[PathBuf]) -> Commanded;
 
-    /// The command ended, or was left running; what it changed so far is to be found now.
-    fn after_command(&self, asker: &Asker, commanded: Commanded);
+    /// The command ended, or its shell did and the rest runs on; what it changed so far is to be found now. Called once
+    /// more when the rest has ended.
+    fn after_command(&self, commanded: Commanded);
 }
+
+/// What is about to become of a file.
+#[derive(Debug)]
+pub struct Planned<'a> {
+    /// Which: absolute, without links.
+    pub path: &'a Path,
+    /// What stands there.
+    pub before: Standing,
+    /// What it will hold; `None` where it will be gone.
+    pub after: Option<&'a [u8]>,
+}
+
+/// Files that a [`Recorder`] was told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Announced(pub u64);
 
 /// A command that a [`Recorder`] was told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Commanded(pub u64);
+
+/// Does `work`, which makes of `files` what is given with each, and tells the recorder before and after.
+pub(crate) fn around<T, E>(
+    recorder: Option<&dyn Recorder>,
+    asker: &Asker,
+    files: &[(&Path, Option<&[u8]>)],
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let Some(recorder) = recorder else { return work() };
+    let planned = |&(path, after)| Planned { path, before: Standing::at(path), after };
+    let announced = recorder.before_files(asker, files.iter().map(planned).collect());
+    let done = work();
+    recorder.after_files(announced, done.is_ok(), files.iter().map(|(path, _)| Standing::at(path)).collect());
+    done
+}

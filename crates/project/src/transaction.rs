@@ -21,6 +21,7 @@ use rustix::io::Errno;
 
 use crate::door::{self, FOLDER};
 use crate::files::{blocking, for_writing};
+use crate::recorder::around;
 use crate::stamp::{ContentHash, Stamp};
 use crate::write::{
     IfExists, Temp, keep_owner_and_mode, make_folder, may_write, old_file, passing_names, rename_to_new, split,
@@ -75,7 +76,8 @@ impl Files {
         }
         let (pen, files) = (grant.pen(), self.clone());
         blocking(move || {
-            let done = apply(&changes);
+            let planned: Vec<_> = changes.iter().map(Change::planned).collect();
+            let done = around(files.recorder(), pen.asker(), &planned, || apply(&changes));
             files.wrote(done.iter().flat_map(|_| &changes).map(|change| change.target.path()));
             let stamps = done?;
             changes.into_iter().for_each(|change| pen.note(change.done()));
@@ -99,6 +101,15 @@ impl Files {
 }
 
 impl Change {
+    /// Which file, and what it will hold.
+    fn planned(&self) -> (&Path, Option<&[u8]>) {
+        let after = match &self.what {
+            Becomes::Written { bytes, .. } => Some(bytes.as_slice()),
+            Becomes::Removed { .. } => None,
+        };
+        (self.target.path(), after)
+    }
+
     /// What it comes to, for who audits.
     fn done(self) -> Done {
         let path = self.target.path().to_owned();

@@ -20,6 +20,11 @@ impl Hash {
     pub fn of(content: &[u8]) -> Self {
         Self(*blake3::hash(content).as_bytes())
     }
+
+    /// The hash of what `hasher` was given.
+    pub(crate) fn finished(hasher: &blake3::Hasher) -> Self {
+        Self(*hasher.finalize().as_bytes())
+    }
 }
 
 impl fmt::Display for Hash {

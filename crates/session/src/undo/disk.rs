@@ -50,7 +50,7 @@ fn kept(keep: &Keep, standing: Standing) -> State {
             }
         }
         Standing::Link { to } => keep.put(&to).map_or_else(|error| unkept(with_causes(&error)), |to| State::Link { to }),
-        Standing::Folder => State::Folder { mode: 0o755 },
+        Standing::Folder { mode } => State::Folder { mode },
         Standing::Other(why) => unkept(why),
     }
 }

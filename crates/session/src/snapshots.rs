@@ -1,0 +1,181 @@
+//! What files were before the agent changed them: kept as it happens, handed out call by call.
+
+mod ledger;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_permission::Asker;
+use haft_project::{Announced, Commanded, Planned, Recorder, Standing};
+use haft_protocol::{AskedBy, MessageId, SessionId};
+use haft_snapshot::{Change, Hash, Keep, KeepError, State};
+
+use self::ledger::Ledger;
+
+/// Largest old content of a file that is kept when a tool changes it, in bytes: more than any tool writes.
+pub const MAX_EDITED: u64 = 64 * 1024 * 1024;
+
+/// Keeps what files were, and knows which call of which session changed them. A handle, cheap to clone.
+///
+/// What a tool is about to do is on the disk before it does it; what a killed process leaves of that is settled by
+/// [`Snapshots::settle`] when its session opens again. Its methods read and write files.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    keep: Keep,
+    ledger: Ledger,
+}
+
+/// What one call changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// The call, where it was one.
+    pub by: Option<AskedBy>,
+    /// The list of its changes, for [`Keep::changes`].
+    pub hash: Hash,
+    /// The paths in it.
+    pub files: Vec<PathBuf>,
+}
+
+impl Snapshots {
+    /// Old contents are kept in `keep`, and what is not handed out yet in `folder`.
+    pub fn new(keep: Keep, folder: PathBuf) -> Self {
+        Self { inner: Arc::new(Inner { keep, ledger: Ledger::new(folder) }) }
+    }
+
+    /// Where contents and lists of changes are kept.
+    pub fn keep(&self) -> &Keep {
+        &self.inner.keep
+    }
+
+    /// What the call `call` of `message` changed so far and was not handed out yet. `None` if that is nothing. Until
+    /// [`Snapshots::stored`] says that the session remembers it, [`Snapshots::settle`] hands it out again.
+    pub fn take(&self, session: &SessionId, message: &MessageId, call: &str) -> Option<Recorded> {
+        let wanted = |by: Option<&AskedBy>| by.is_some_and(|by| by.message_id == *message && by.call_id == call);
+        self.hand_out(session, wanted).pop()
+    }
+
+    /// The same of all calls of the session: what jobs changed after their call had ended is among it.
+    pub fn take_all(&self, session: &SessionId) -> Vec<Recorded> {
+        self.hand_out(session, |_| true)
+    }
+
+    /// The session remembers the list called `hash` now.
+    pub fn stored(&self, session: &SessionId, hash: &Hash) {
+        self.inner.ledger.forget(session, hash);
+    }
+
+    /// What a process that was killed left of the session, to be called by who owns it when it opens: what was announced
+    /// and happened, and what was handed out and perhaps not stored. A list that the session remembers has the same hash.
+    pub fn settle(&self, session: &SessionId) -> Vec<Recorded> {
+        self.inner.ledger.load(session, |change| self.settled(change));
+        self.take_all(session)
+    }
+
+    /// What has become of a change that was announced before the process was killed.
+    fn settled(&self, change: &Change) -> Option<State> {
+        let now = self.state(Standing::at(&change.path));
+        // Where somebody has changed it since, what was to be is what they find that it is not any more.
+        if now == change.before { None } else { Some(change.after.clone()) }
+    }
+
+    fn hand_out(&self, session: &SessionId, wanted: impl Fn(Option<&AskedBy>) -> bool) -> Vec<Recorded> {
+        let keep = &self.inner.keep;
+        self.inner.ledger.hand_out(session, wanted, |changes| match keep.put_changes(changes) {
+            Ok(hash) => Some(hash),
+            Err(error) => {
+                tracing::warn!(%error, %session, "the list of changes is not kept; it is tried again later");
+                None
+            }
+        })
+    }
+
+    fn state(&self, standing: Standing) -> State {
+        match standing {
+            Standing::Nothing => State::Absent,
+            Standing::File { file, size: _, mode } => match self.inner.keep.put_file(file, MAX_EDITED) {
+                Ok((content, size)) => State::File { content, size, mode },
+                Err(error) => unkept(&error),
+            },
+            Standing::Link { to } => match self.inner.keep.put(&to) {
+                Ok(to) => State::Link { to },
+                Err(error) => unkept(&error),
+            },
+            Standing::Folder { mode } => State::Folder { mode },
+            Standing::Other(why) => State::Unkept { why },
+        }
+    }
+
+    fn planned(&self, planned: Planned<'_>) -> Change {
+        let before = self.state(planned.before);
+        let after = match planned.after {
+            None => State::Absent,
+            Some(content) => match self.inner.keep.put(content) {
+                // A new file's mode is the system's business, and known when it is there.
+                Ok(hash) => State::File { content: hash, size: content.len() as u64, mode: mode(&before) },
+                Err(error) => unkept(&error),
+            },
+        };
+        Change { path: planned.path.to_owned(), before, after }
+    }
+}
+
+/// The folders that are made for new files, the topmost first.
+fn folders(files: &[Planned<'_>]) -> impl Iterator<Item = Change> + use<> {
+    let new = files.iter().filter(|file| file.after.is_some() && matches!(file.before, Standing::Nothing));
+    let above = new.flat_map(|file| file.path.ancestors().skip(1).take_while(|path| path.symlink_metadata().is_err()));
+    let missing: BTreeSet<PathBuf> = above.map(Path::to_path_buf).collect();
+    let made = |path| Change { path, before: State::Absent, after: State::Folder { mode: 0o755 } };
+    missing.into_iter().map(made)
+}
+
+/// The mode of a file that replaces this.
+fn mode(before: &State) -> u32 {
+    match before {
+        State::File { mode, .. } => mode & 0o1777,
+        State::Absent | State::Link { .. } | State::Folder { .. } | State::Unkept { .. } => 0o644,
+    }
+}
+
+fn unkept(error: &KeepError) -> State {
+    State::unkept(error.to_string())
+}
+
+impl Recorder for Snapshots {
+    fn before_files(&self, asker: &Asker, files: Vec<Planned<'_>>) -> Announced {
+        let made = folders(&files);
+        let changes = made.chain(files.into_iter().map(|planned| self.planned(planned))).collect();
+        Announced(self.inner.ledger.announce(&asker.session, asker.call.as_ref(), changes))
+    }
+
+    fn after_files(&self, announced: Announced, happened: bool, files: Vec<Standing>) {
+        let mut files = files.into_iter();
+        self.inner.ledger.happened(announced.0, |change| {
+            if let State::Folder { .. } = change.after {
+                return Some(self.state(Standing::at(&change.path)));
+            }
+            let now = files.next().unwrap_or(Standing::Nothing);
+            match (happened, &change.after, now) {
+                (true, State::File { content, size, .. }, Standing::File { mode, .. }) => {
+                    Some(State::File { content: *content, size: *size, mode })
+                }
+                // It failed, and may have been torn half way; or somebody was faster.
+                (_, _, now) => Some(self.state(now)),
+            }
+        });
+    }
+
+    fn before_command(&self, _asker: &Asker, _trees: &[PathBuf]) -> Commanded {
+        Commanded(0)
+    }
+
+    fn after_command(&self, _commanded: Commanded) {}
+}
+
+#[cfg(test)]
+mod tests;

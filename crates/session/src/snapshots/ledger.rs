@@ -1,0 +1,250 @@
+//! Changes that no session remembers yet: in memory, and in a file for each session so that a killed process loses none.
+
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::{AskedBy, Id, SessionId};
+use haft_snapshot::{Change, Hash, State};
+use serde::{Deserialize, Serialize};
+
+use super::Recorded;
+
+/// Most bytes of a session's file that are read after a crash. What is beyond it is not settled.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Most calls of a session whose changes wait to be handed out, or to be remembered. Beyond it the oldest are forgotten:
+/// who never asks for them does not want them.
+pub(super) const MAX_WAITING: usize = 10_000;
+
+/// The changes of all sessions that this process works on.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    folder: PathBuf,
+    state: Mutex<Book>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    count: u64,
+    sessions: HashMap<SessionId, Vec<Entry>>,
+}
+
+/// What was announced at once.
+#[derive(Debug, Clone)]
+struct Entry {
+    number: u64,
+    by: Option<AskedBy>,
+    changes: Vec<Change>,
+    stage: Stage,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It is about to happen.
+    Announced,
+    /// It happened, and nobody asked for it yet.
+    Happened,
+    /// It was handed out as part of this list.
+    HandedOut(Hash),
+}
+
+/// One announcement in the file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Line {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<AskedBy>,
+    changes: Vec<Change>,
+}
+
+impl Ledger {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, state: Mutex::default() }
+    }
+
+    /// Writes down what is about to happen, and returns its number.
+    pub(super) fn announce(&self, session: &SessionId, by: Option<&AskedBy>, changes: Vec<Change>) -> u64 {
+        let line = Line { by: by.cloned(), changes };
+        self.append(session, &line);
+        self.enter(session, line, Stage::Announced)
+    }
+
+    /// Writes down what has happened without being announced.
+    pub(super) fn note(&self, session: &SessionId, by: Option<&AskedBy>, changes: Vec<Change>) {
+        if changes.is_empty() {
+            return;
+        }
+        let line = Line { by: by.cloned(), changes };
+        self.append(session, &line);
+        self.enter(session, line, Stage::Happened);
+    }
+
+    fn enter(&self, session: &SessionId, line: Line, stage: Stage) -> u64 {
+        let mut book = self.lock();
+        book.count += 1;
+        let number = book.count;
+        let entries = book.sessions.entry(session.clone()).or_default();
+        if entries.len() >= MAX_WAITING {
+            entries.remove(0);
+        }
+        entries.push(Entry { number, by: line.by, changes: line.changes, stage });
+        number
+    }
+
+    /// What was announced as `number` has happened; `after` says what each path is now, `None` to leave it out.
+    pub(super) fn happened(&self, number: u64, mut after: impl FnMut(&Change) -> Option<State>) {
+        let find = |book: &mut Book| {
+            book.sessions.values_mut().flatten().find(|entry| entry.number == number).map(|entry| entry.changes.clone())
+        };
+        // The lock is not held while files are read.
+        let Some(mut changes) = find(&mut self.lock()) else { return };
+        changes.retain_mut(|change| match after(change) {
+            Some(state) => {
+                change.after = state;
+                true
+            }
+            None => false,
+        });
+        let mut book = self.lock();
+        if let Some(entry) = book.sessions.values_mut().flatten().find(|entry| entry.number == number) {
+            entry.changes = changes;
+            entry.stage = Stage::Happened;
+        }
+    }
+
+    /// What happened in calls that are `wanted` and was not handed out, one list for each; `keep` keeps a list.
+    pub(super) fn hand_out(
+        &self,
+        session: &SessionId,
+        wanted: impl Fn(Option<&AskedBy>) -> bool,
+        keep: impl Fn(&[Change]) -> Option<Hash>,
+    ) -> Vec<Recorded> {
+        let mut calls: Vec<(Option<AskedBy>, Vec<u64>, Vec<Change>)> = Vec::new();
+        for entry in self.lock().sessions.get(session).into_iter().flatten() {
+            if entry.stage != Stage::Happened || !wanted(entry.by.as_ref()) {
+                continue;
+            }
+            match calls.iter_mut().find(|(by, ..)| *by == entry.by) {
+                Some((_, numbers, changes)) => {
+                    numbers.push(entry.number);
+                    changes.extend(entry.changes.iter().cloned());
+                }
+                None => calls.push((entry.by.clone(), vec![entry.number], entry.changes.clone())),
+            }
+        }
+        let mut recorded = Vec::new();
+        for (by, numbers, changes) in calls {
+            let changes = Change::squashed(changes);
+            if changes.is_empty() {
+                self.drop_entries(session, |entry| numbers.contains(&entry.number));
+                continue;
+            }
+            let Some(hash) = keep(&changes) else { continue };
+            let mut book = self.lock();
+            let entries = book.sessions.get_mut(session).into_iter().flatten();
+            for entry in entries.filter(|entry| numbers.contains(&entry.number)) {
+                entry.stage = Stage::HandedOut(hash);
+            }
+            recorded.push(Recorded { by, hash, files: changes.into_iter().map(|change| change.path).collect() });
+        }
+        recorded
+    }
+
+    /// The list called `hash` is remembered elsewhere.
+    pub(super) fn forget(&self, session: &SessionId, hash: &Hash) {
+        self.drop_entries(session, |entry| entry.stage == Stage::HandedOut(*hash));
+    }
+
+    /// Reads what a killed process left of the session; `after` says what became of a change, `None` for nothing. What this
+    /// process knows itself stays.
+    pub(super) fn load(&self, session: &SessionId, after: impl Fn(&Change) -> Option<State>) {
+        // Who has written to the file itself has read it before.
+        if self.lock().sessions.contains_key(session) {
+            return;
+        }
+        let mut bytes = Vec::new();
+        let Ok(file) = File::open(self.path(session)) else { return };
+        if file.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
+            return;
+        }
+        // The last line may be cut off: what it would have said did not happen.
+        let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+        for mut line in lines.collect::<Vec<_>>() {
+            line.changes.retain_mut(|change| match after(change) {
+                Some(state) => {
+                    change.after = state;
+                    true
+                }
+                None => false,
+            });
+            self.enter(session, line, Stage::Happened);
+        }
+        self.drop_entries(session, |entry| entry.changes.is_empty());
+    }
+
+    fn drop_entries(&self, session: &SessionId, gone: impl Fn(&Entry) -> bool) {
+        let mut book = self.lock();
+        let Some(entries) = book.sessions.get_mut(session) else { return };
+        let before = entries.len();
+        entries.retain(|entry| !gone(entry));
+        if entries.is_empty() {
+            book.sessions.remove(session);
+            // If it stays, it is settled once more.
+            let _ = fs::remove_file(self.path(session));
+        } else if entries.len() < before {
+            let lines = entries.iter().map(|entry| Line { by: entry.by.clone(), changes: entry.changes.clone() });
+            self.rewrite(session, lines);
+        }
+    }
+
+    fn append(&self, session: &SessionId, line: &Line) {
+        let path = self.path(session);
+        let written = text(line).and_then(|text| {
+            let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+            let mut file = open().or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => private(&self.folder).and_then(|()| open()),
+                _ => Err(error),
+            })?;
+            // In one piece: a process killed meanwhile leaves all of it or a line that is no JSON.
+            file.write_all(&text)
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, path = %path.display(), "a change is written down in memory alone");
+        }
+    }
+
+    fn rewrite(&self, session: &SessionId, lines: impl Iterator<Item = Line>) {
+        let (path, passing) = (self.path(session), self.path(session).with_extension("new"));
+        let written = lines.map(|line| text(&line)).collect::<io::Result<Vec<_>>>().and_then(|lines| {
+            let options = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&passing);
+            options.and_then(|mut file| file.write_all(&lines.concat()))?;
+            fs::rename(&passing, &path)
+        });
+        // The longer one says the same and more, and what is settled twice is the same twice.
+        if let Err(error) = written {
+            tracing::warn!(%error, path = %path.display(), "what waits to be remembered was not written anew");
+        }
+    }
+
+    fn path(&self, session: &SessionId) -> PathBuf {
+        self.folder.join(format!("{}.jsonl", session.as_str()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        // The book is whole after each use, so a panic elsewhere does no harm to it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn text(line: &Line) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(line).map_err(io::Error::other)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}

@@ -1,0 +1,155 @@
+use std::fs;
+
+use haft_permission::Asker;
+use haft_project::{Planned, Recorder, Standing};
+use haft_protocol::{AskedBy, Clock, MessageId, SessionId};
+use haft_snapshot::{Change, Hash, Keep, State};
+
+use super::Snapshots;
+
+struct Scene {
+    folder: tempfile::TempDir,
+    session: SessionId,
+    message: MessageId,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let clock = Clock::scripted(1);
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder, session: clock.mint(), message: clock.mint() }
+    }
+
+    /// As a process that starts sees it.
+    fn snapshots(&self) -> Snapshots {
+        let at = |name: &str| self.folder.path().join(name);
+        Snapshots::new(Keep::new(at("keep")), at("pending"))
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    fn asker(&self, call: &str) -> Asker {
+        let call = Some(AskedBy { message_id: self.message.clone(), call_id: call.to_owned() });
+        Asker { session: self.session.clone(), call }
+    }
+
+    /// Announces that `call` writes `text`, writes it, and says so, as far as `until` goes.
+    fn write(&self, snapshots: &Snapshots, call: &str, name: &str, text: Option<&str>, until: Until) {
+        let path = self.path(name);
+        let planned = Planned { path: &path, before: Standing::at(&path), after: text.map(str::as_bytes) };
+        let announced = snapshots.before_files(&self.asker(call), vec![planned]);
+        if until == Until::Announced {
+            return;
+        }
+        match text {
+            Some(text) => fs::write(&path, text).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        if until == Until::Said {
+            snapshots.after_files(announced, true, vec![Standing::at(&path)]);
+        }
+    }
+
+    /// The changes of a list as `NAME BEFORE AFTER`.
+    fn told(&self, snapshots: &Snapshots, hash: &Hash) -> Vec<String> {
+        let text = |state: &State| match state {
+            State::Absent => "-".to_owned(),
+            State::File { content, .. } => String::from_utf8(snapshots.keep().get(content).unwrap()).unwrap(),
+            State::Link { .. } => "link".to_owned(),
+            State::Unkept { why } => format!("unkept: {why}"),
+        };
+        let told = |change: Change| {
+            format!("{} {} {}", change.path.file_name().unwrap().display(), text(&change.before), text(&change.after))
+        };
+        snapshots.keep().changes(hash).unwrap().into_iter().map(told).collect()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Until {
+    Announced,
+    Written,
+    Said,
+}
+
+#[test]
+fn what_a_call_changed_is_handed_out_as_one_list() {
+    let scene = Scene::new();
+    let snapshots = scene.snapshots();
+    fs::write(scene.path("a"), "1").unwrap();
+    for text in ["2", "3"] {
+        scene.write(&snapshots, "one", "a", Some(text), Until::Said);
+    }
+    scene.write(&snapshots, "one", "b", Some("new"), Until::Said);
+    scene.write(&snapshots, "other", "a", None, Until::Said);
+    let one = snapshots.take(&scene.session, &scene.message, "one").unwrap();
+    assert_eq!(scene.told(&snapshots, &one.hash), ["a 1 3", "b - new"]);
+    assert_eq!(one.files, [scene.path("a"), scene.path("b")]);
+    assert_eq!(snapshots.take(&scene.session, &scene.message, "one"), None);
+    let other = snapshots.take_all(&scene.session).pop().unwrap();
+    assert_eq!(scene.told(&snapshots, &other.hash), ["a 3 -"]);
+    assert_eq!(other.by.unwrap().call_id, "other");
+}
+
+#[test]
+fn what_comes_to_nothing_is_no_change() {
+    let scene = Scene::new();
+    let snapshots = scene.snapshots();
+    scene.write(&snapshots, "one", "a", Some("1"), Until::Said);
+    scene.write(&snapshots, "one", "a", None, Until::Said);
+    assert_eq!(snapshots.take(&scene.session, &scene.message, "one"), None);
+    assert_eq!(scene.snapshots().settle(&scene.session), []);
+}
+
+#[test]
+fn what_a_killed_process_left_is_settled() {
+    for (until, meanwhile, want) in [
+        (Until::Announced, None, None),
+        (Until::Written, None, Some("a 1 2")),
+        (Until::Said, None, Some("a 1 2")),
+        // Undoing it will find that the file is not what the agent left.
+        (Until::Written, Some("user"), Some("a 1 2")),
+        (Until::Announced, Some("user"), Some("a 1 2")),
+    ] {
+        let scene = Scene::new();
+        fs::write(scene.path("a"), "1").unwrap();
+        scene.write(&scene.snapshots(), "one", "a", Some("2"), until);
+        if let Some(text) = meanwhile {
+            fs::write(scene.path("a"), text).unwrap();
+        }
+        let snapshots = scene.snapshots();
+        let left = snapshots.settle(&scene.session);
+        let told: Vec<String> = left.iter().flat_map(|left| scene.told(&snapshots, &left.hash)).collect();
+        assert_eq!(told.first().map(String::as_str), want);
+        assert!(told.len() < 2);
+        // It is handed out until the session remembers it.
+        assert_eq!(scene.snapshots().settle(&scene.session), left);
+        left.iter().for_each(|left| snapshots.stored(&scene.session, &left.hash));
+        assert_eq!(scene.snapshots().settle(&scene.session), []);
+    }
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_no_change() {
+    let scene = Scene::new();
+    scene.write(&scene.snapshots(), "one", "a", Some("1"), Until::Said);
+    let file = fs::read_dir(scene.folder.path().join("pending")).unwrap().next().unwrap().unwrap().path();
+    let mut text = fs::read(&file).unwrap();
+    text.extend_from_within(..text.len() / 2);
+    fs::write(&file, text).unwrap();
+    assert_eq!(scene.snapshots().settle(&scene.session).len(), 1);
+}
+
+#[test]
+fn what_cannot_be_kept_is_said_to_be_not_kept() {
+    let scene = Scene::new();
+    let keep = Keep::with_quota(scene.folder.path().join("keep"), 0);
+    let snapshots = Snapshots::new(keep, scene.folder.path().join("pending"));
+    scene.write(&snapshots, "one", "a", Some("1"), Until::Said);
+    let list = snapshots.take(&scene.session, &scene.message, "one").unwrap();
+    let [change] = snapshots.keep().changes(&list.hash).unwrap().try_into().unwrap();
+    assert_eq!(change.before, State::Absent);
+    assert!(matches!(change.after, State::Unkept { why } if why.contains("snapshot.quota")));
+}
