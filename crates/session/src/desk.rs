@@ -15,6 +15,7 @@ use crate::prompt::Prompt;
 use crate::role::{Memory, calls};
 use crate::setup::Setup;
 use crate::turn::{Stop, TurnEnd};
+use crate::undo::{Rewind, Rewound};
 
 /// Prompts that may wait to be answered, the one that is being answered among them.
 pub(crate) const MAX_WAITING: usize = 16;
@@ -26,6 +27,7 @@ pub(crate) type Answer = oneshot::Sender<Result<TurnEnd, SessionError>>;
 pub(crate) enum Inbox {
     Prompt(Box<Prompt>, Answer),
     Shell(String, Answer),
+    Rewind(Box<Rewind>, oneshot::Sender<Result<Rewound, SessionError>>),
     Abort,
 }
 
@@ -74,6 +76,7 @@ impl Desk {
         match wake {
             Some(Inbox::Prompt(prompt, done)) => self.take(*prompt, done),
             Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             Some(Inbox::Abort) => {
                 self.drop_intake();
                 cancel.cancel();

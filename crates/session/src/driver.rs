@@ -1,5 +1,7 @@
 //! Owns one session: its record, its history and the turn that runs.
 
+mod past;
+
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -17,6 +19,7 @@ use tracing::Instrument;
 use crate::assemble::Projection;
 use crate::cast::{Cast, Casting};
 use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
+use crate::diffs::Tally;
 use crate::error::{SessionError, TurnError};
 use crate::fold::Planned;
 use crate::hand_over::Wish;
@@ -42,6 +45,8 @@ pub(crate) struct Driver {
     memory: Memory,
     instructions: Instructions,
     role: Role,
+    /// What its files came to, where that is known.
+    tally: Option<Tally>,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
@@ -64,7 +69,10 @@ impl Driver {
         let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         let role = Role::new(&setup, casting.usual(), &record, &memory, "");
         let (projection, instructions) = (Projection::default(), Instructions::default());
-        Ok(Self { setup, record, history, projection, memory, instructions, role, _lease: lease })
+        let mut driver =
+            Self { setup, record, history, projection, memory, instructions, role, tally: None, _lease: lease };
+        driver.settle_past().await?;
+        Ok(driver)
     }
 
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
@@ -74,6 +82,10 @@ impl Driver {
                 wake = inbox.recv() => match wake {
                     Some(Inbox::Prompt(prompt, done)) => desk.take(*prompt, done),
                     Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
+                    Some(Inbox::Rewind(rewind, done)) => {
+                        let rewound = self.rewind(&rewind).await;
+                        let _ = done.send(rewound);
+                    }
                     Some(Inbox::Abort) => desk.drop_intake(),
                     None => return,
                 },
@@ -93,10 +105,7 @@ impl Driver {
         inbox: &mut mpsc::Receiver<Inbox>,
     ) {
         let stored = match taken {
-            Ok(taken) => {
-                let stored = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await;
-                stored.map(|message| (message, taken.cast)).map_err(SessionError::from)
-            }
+            Ok(taken) => self.keep_prompt(&taken).await.map(|message| (message, taken.cast)),
             Err(error) => Err(error),
         };
         let (message, mut cast) = match stored {
@@ -109,12 +118,13 @@ impl Driver {
         while let Some((first, latest)) = next.take() {
             self.status(Status::Busy);
             self.cast(Arc::clone(&cast)).await;
-            let Outcome { result, waiting, latest_cast, stopped } = self.turn(first, latest, desk, inbox).await;
-            self.status(Status::Idle);
+            let Outcome { result, waiting, latest_cast, stopped } = self.turn(first.clone(), latest, desk, inbox).await;
             let handed_over = matches!(result, Ok(Stop::HandOver));
             if result.is_err() {
                 self.read_again().await;
             }
+            self.sum_up(&first).await;
+            self.status(Status::Idle);
             desk.tell(result, &waiting);
             if stopped || waiting.is_empty() {
                 continue;
@@ -126,6 +136,12 @@ impl Driver {
             next = begin.zip(waiting.last().cloned());
         }
         desk.end();
+    }
+
+    /// Stores a prompt. What was taken back before is gone then.
+    async fn keep_prompt(&mut self, taken: &Taken) -> Result<MessageId, SessionError> {
+        self.commit().await?;
+        Ok(store_prompt(&self.setup, &mut self.record, &mut self.history, taken).await?)
     }
 
     /// Runs one turn, still listening.
@@ -213,7 +229,7 @@ impl Driver {
         if end.is_err() {
             self.read_again().await;
         }
-        let _ = done.send(end.map_err(SessionError::from));
+        let _ = done.send(end);
         desk.end();
     }
 
@@ -222,7 +238,7 @@ impl Driver {
         command: String,
         desk: &mut Desk,
         inbox: &mut mpsc::Receiver<Inbox>,
-    ) -> Result<TurnEnd, TurnError> {
+    ) -> Result<TurnEnd, SessionError> {
         let words =
             PartKind::Text { text: BY_HAND.to_owned(), synthetic: true, ignored: false, time: None, metadata: None };
         let taken = Taken {
@@ -232,7 +248,8 @@ impl Driver {
             parts: vec![words],
             format: None,
         };
-        let prompt = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await?;
+        let prompt = self.keep_prompt(&taken).await?;
+        let first = prompt.clone();
         let by_hand = self.role.calls.by_hand(&self.setup.registry);
         let call = Planned {
             part: self.setup.clock.mint(),
@@ -256,8 +273,9 @@ impl Driver {
                 }
             }
         };
+        self.sum_up(&first).await;
         self.status(Status::Idle);
-        end
+        end.map_err(SessionError::from)
     }
 
     /// Makes `cast` the one who answers, and looks whether the instructions changed.

@@ -10,7 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, InstructionFiles, Model, Questions};
+use crate::{Agents, Command, InstructionFiles, Model, Past, Questions};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -64,6 +64,8 @@ pub struct Options {
     pub plans: Option<PathBuf>,
     /// What agents may hand to others.
     pub tasks: Tasks,
+    /// What is remembered of files, so that changes to them can be taken back; nothing where left out.
+    pub past: Option<Past>,
 }
 
 /// What agents may hand to others.
