@@ -235,15 +235,15 @@ async fn a_turn_is_parted_between_messages_and_goes_on() {
         model [tool-calls]
           text: Hm.
           read: a.txt
-        model [tool-calls]
-          text: Hm.
-          read: a.txt
         user
           compaction, auto true
         model [stop]
           text: Notes.
         user
           text: The notes above stand for the conversation so far. I
+        model [tool-calls]
+          text: Hm.
+          read: a.txt
         model [tool-calls]
           text: Hm.
           read: a.txt
@@ -424,6 +424,26 @@ async fn somebody_may_ask_for_it_and_say_what_matters() {
     let last = heads(&requests(&scene)[3]);
     assert_eq!((last[0].as_str(), last.last().unwrap().as_str()), ("user: This conversation", "user: third"));
     expect![[r#"
+        user
+          text: first
+        model [stop]
+          text: One.
+        user
+          text: second
+        model [stop]
+          text: Two.
+        user
+          compaction, auto false
+        model [stop]
+          text: Notes.
+        user
+          text: third
+        model [stop]
+          text: Three.
+        user
+          compaction, auto false
+        model [stop]
+          text: Others.
     "#]]
     .assert_eq(&stored(&scene, &session).await);
 }
