@@ -35,6 +35,20 @@ pub(crate) enum Session {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+    /// Sum a session up, so that it goes on with the summary; prints it. What was said stays stored
+    Compact {
+        /// The session; the newest of this folder if left out
+        id: Option<String>,
+        /// What the summary is to dwell on
+        #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
+        focus: Option<String>,
+        /// The model that sums it up, as VENDOR/MODEL; the session's own if left out
+        #[arg(long, short = 'm', value_name = "VENDOR/MODEL", value_hint = ValueHint::Other)]
+        model: Option<String>,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
     /// Copy a session into a new one, which can go another way; prints the new one's id
     Fork {
         /// The session

@@ -9,6 +9,7 @@ mod auth;
 mod bad_input;
 mod budget;
 mod cage;
+mod chat;
 #[cfg(target_os = "linux")]
 mod crash;
 mod demo;
