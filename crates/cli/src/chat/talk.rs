@@ -192,7 +192,7 @@ impl Talk {
     /// The newest sessions of this folder, at most so many.
     pub(super) async fn sessions_here(&self, limit: usize) -> Vec<Record> {
         let directory = Some(self.ground.place.directory.display().to_string());
-        let filter = haft_store::Filter { directory, roots: true, limit, ..Default::default() };
+        let filter = haft_store::Filter { directory, roots: true, limit, ..haft_store::Filter::default() };
         self.journal.sessions(&filter).await.unwrap_or_default()
     }
 
