@@ -22,7 +22,7 @@ pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, Debu
 pub(crate) use self::doctor::{Doctor, RungArg};
 pub(crate) use self::models::Models;
 pub(crate) use self::run::{Format, Init, Run};
-pub(crate) use self::session::Session;
+pub(crate) use self::session::{Pack, Replay, Session};
 pub(crate) use self::tool::Tool;
 pub(crate) use self::trust::Trust;
 

@@ -144,6 +144,11 @@ impl Keys {
         known.filter(|(name, token)| haft_llm::auth::organisation::is_variable(name) && !token.is_empty())
     }
 
+    /// All secrets that are stored.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.entries.values().flat_map(Entry::secrets)
+    }
+
     /// The settings of organisations: where each came from, and its text.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let all =

@@ -144,6 +144,37 @@ pub(crate) fn small(main: &str, world: &World<'_>) -> String {
     pick::small(main, world)
 }
 
+/// The model that finds titles for sessions with `main`, if one is to. Asks nobody.
+///
+/// What plays written answers plays those for titles too, if there are any. A server on this machine mostly answers one
+/// after the other, and would hold the answer up: it is asked only where the settings name it for that.
+pub(crate) fn for_titles(main: &Model, config: &Config) -> Option<Model> {
+    if matches!(main.reference.provider_id.as_str(), "script" | "replay") {
+        return Some(main.clone());
+    }
+    let world = World::here(config);
+    let named = small(&main.name(), &world);
+    let (vendor, id) = named.split_once('/')?;
+    let is_here = || way(vendor, id, None, &world).is_ok_and(|way| is_here(&way.server.base_url));
+    if config.small_model.as_deref() != Some(named.as_str()) && is_here() {
+        return None;
+    }
+    if named == main.name() {
+        return Some(main.clone());
+    }
+    open(&named, None, &world)
+        .inspect_err(|error| tracing::warn!(named, error = format!("{error:#}"), "no model for titles"))
+        .ok()
+}
+
+/// Whether `address` is one of this machine.
+fn is_here(address: &str) -> bool {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = host.split(['/', '?']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    host.starts_with("127.") || host.starts_with("[::1]") || host.split(':').next() == Some("localhost")
+}
+
 /// The model that is asked where none is named, as `VENDOR/MODEL`, if there is one without asking servers on this machine.
 pub(crate) fn usual(world: &World<'_>) -> Option<String> {
     pick::pick(world, &recent()).map(|picked| picked.named)

@@ -253,6 +253,7 @@ pub(crate) async fn play<Told: Future<Output = Result<()>>>(
             }
             shown?;
             finished(session.id().clone()).await?;
+            session.settle().await;
             Ok(Exit::Done)
         }
         Ok(TurnEnd::Limit { steps }) => {
@@ -261,9 +262,12 @@ pub(crate) async fn play<Told: Future<Output = Result<()>>>(
             Ok(Exit::Done)
         }
         Ok(TurnEnd::Circles { tool }) => {
-            render::complain(&format!("stopped: the model made the same call of {tool} over and over"));
+            render::complain(&format!(
+                "stopped: the model made the same call of {tool} over and over, and nobody is here to allow that; say what \
+                 it should do instead, or allow doom_loop in the settings"
+            ));
             shown?;
-            Ok(Exit::Done)
+            Ok(Exit::Failed)
         }
         Ok(TurnEnd::Refused) => {
             render::complain("stopped, because you refused a call; say what you want instead to go on");

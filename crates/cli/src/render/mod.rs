@@ -107,6 +107,9 @@ pub(crate) fn complain_painted(text: &str) {
     print_beside(&format!("{text}\n"));
 }
 
+/// What is told when a summary has taken the place of what came before it.
+const COMPACTED: &str = "(what came before was summed up to make room; all of it stays stored)";
+
 /// Says that a request failed and is made again. `tried`: how often it has failed. `left`: how long until the next try.
 fn wait(tried: u32, why: &str, left: Duration) -> String {
     let next = tried.saturating_add(1);

@@ -15,7 +15,7 @@ use super::tool_line::{doing, latest};
 use super::usage::used;
 use super::wait;
 use super::words::Words;
-use super::{Looks, Paint, Render, call_lines, clean};
+use super::{COMPACTED, Looks, Paint, Render, call_lines, clean};
 
 /// Shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(66);
@@ -403,7 +403,10 @@ impl<W: Write + Send> Render for Terminal<W> {
                 return;
             }
             Event::MessageUpdated { info, .. } => {
-                if let Message::Assistant(answer) = &**info {
+                // A summary is for the model.
+                if let Message::Assistant(answer) = &**info
+                    && !answer.summary
+                {
                     self.answers.insert(answer.id.clone());
                 }
                 return;
@@ -424,9 +427,9 @@ impl<W: Write + Send> Render for Terminal<W> {
                 }
             },
             Event::PartRemoved { part_id, .. } => self.removed(part_id),
+            Event::SessionCompacted { .. } => self.print(Kind::Note, vec![self.paint.dim(COMPACTED)]),
             Event::SessionError { .. }
             | Event::SessionDeleted { .. }
-            | Event::SessionCompacted { .. }
             | Event::SessionDiff { .. }
             | Event::MessageRemoved { .. }
             | Event::PermissionAsked(_)

@@ -10,7 +10,7 @@ use haft_protocol::{
 
 use super::tool_line::{activity, begun};
 use super::usage::used;
-use super::{Looks, Paint, Render, call_lines, clean, wait};
+use super::{COMPACTED, Looks, Paint, Render, call_lines, clean, wait};
 use crate::report::Output;
 
 /// Shows a run. On a terminal everything goes to `out` as it comes; else the final answer alone goes there, and the
@@ -280,7 +280,10 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
                 self.session = Some(info.clone());
             }
             Event::MessageUpdated { info, .. } => {
-                if let Message::Assistant(answer) = &**info {
+                // A summary is for the model.
+                if let Message::Assistant(answer) = &**info
+                    && !answer.summary
+                {
                     self.answers.insert(answer.id.clone());
                 }
             }
@@ -293,6 +296,10 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
                     self.print_words(delta, thinking);
                 }
             }
+            Event::SessionCompacted { .. } => {
+                self.new_line();
+                self.aside(&format!("{}\n", self.paint.dim(COMPACTED)));
+            }
             // A question is about to stand there.
             Event::PermissionAsked(_) => self.above = None,
             Event::SessionStatus { status: Status::Retry { attempt, message, next }, .. } => {
@@ -303,7 +310,6 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
             Event::SessionStatus { status: Status::Busy | Status::Idle, .. }
             | Event::SessionError { .. }
             | Event::SessionDeleted { .. }
-            | Event::SessionCompacted { .. }
             | Event::SessionDiff { .. }
             | Event::MessageRemoved { .. }
             | Event::PermissionReplied { .. }

@@ -24,6 +24,8 @@ mod kill;
 mod ledger;
 mod models;
 mod network;
+#[cfg(target_os = "linux")]
+mod power;
 mod rules;
 mod run;
 mod session;
