@@ -89,6 +89,8 @@ impl Editor {
         if prompt.kind == Kind::Answer && (self.kind == Kind::Chat || self.unasked) {
             self.answer = Line::new(Kind::Answer);
             self.unasked = false;
+            // What was typed before belongs to no question, whoever read the terminal then.
+            self.keyboard = self.keyboard.take().or_else(|| Keyboard::take().ok());
             if let Some(keyboard) = &mut self.keyboard {
                 keyboard.forget();
             }
@@ -285,6 +287,8 @@ impl LineSource for Editor {
     fn release(&mut self) {
         self.console.foot(&Foot::default());
         self.keyboard = None;
+        // What is typed meanwhile answers nothing.
+        self.unasked = true;
     }
 }
 
