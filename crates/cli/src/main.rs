@@ -84,6 +84,7 @@ fn main() -> ExitCode {
     audit::finish();
     // Stopped twice, a run leaves its last frame behind.
     render::leave();
+    chat::editor::give_back();
     match result {
         Ok(exit) => exit.into(),
         // Who closes our output early has seen enough.

@@ -89,6 +89,8 @@ impl Editor {
         if prompt.kind == Kind::Answer && (self.kind == Kind::Chat || self.unasked) {
             self.answer = Line::new(Kind::Answer);
             self.unasked = false;
+            // What was typed before belongs to no question, whoever read the terminal then.
+            self.keyboard = self.keyboard.take().or_else(|| Keyboard::take().ok());
             if let Some(keyboard) = &mut self.keyboard {
                 keyboard.forget().await;
             }
@@ -234,8 +236,7 @@ impl Editor {
         }
         let line = self.line();
         let Some(wish) = line.take_wish() else { return };
-        let typed =
-            Typed { mode: line.mode, text: line.buffer.text().to_owned(), cursor: line.buffer.cursor() };
+        let typed = Typed { mode: line.mode, text: line.buffer.text().to_owned(), cursor: line.buffer.cursor() };
         let completer = Arc::clone(&self.completer);
         self.asked = Some((wish, tokio::task::spawn_blocking(move || completer.complete(&typed))));
     }
@@ -288,6 +289,8 @@ impl LineSource for Editor {
     fn release(&mut self) {
         self.console.foot(&Foot::default());
         self.keyboard = None;
+        // What is typed meanwhile answers nothing.
+        self.unasked = true;
     }
 }
 
