@@ -4,6 +4,7 @@
 
 mod behind;
 mod crash;
+mod designs;
 mod ends;
 mod forms;
 mod limits;
