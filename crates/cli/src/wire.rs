@@ -9,7 +9,8 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, Commands, InstructionFiles, Model, Named, Options, Questions, Setup, TaskLimits, Tasks,
+    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup, TaskLimits,
+    Tasks,
     TurnLimits, Workbench,
 };
 use haft_store::Journal;
@@ -212,6 +213,15 @@ impl Ground {
                 together: task_limits(&config.limits.tasks),
                 wake: config.subagent_wake,
             },
+            compaction: Compaction {
+                auto: config.compaction.auto,
+                prune: config.compaction.prune,
+                tail_turns: config.compaction.tail_turns,
+                preserve_recent_tokens: config.compaction.preserve_recent_tokens,
+                reserved: config.compaction.reserved,
+            },
+            // Chosen beside the model.
+            small: None,
         }
     }
 
@@ -254,7 +264,8 @@ impl Ground {
         agents: Agents,
     ) -> Result<Setup> {
         let (clock, outputs) = (clock()?, self.outputs()?);
-        let (rules, options) = (extra.to_vec(), self.options());
+        let options = Options { small: models::for_titles(&model, &self.config), ..self.options() };
+        let rules = extra.to_vec();
         let teller = journal.clone();
         let gate = self.gate(&clock, answerer, move |event| teller.announce(event))?;
         let (registry, place) = (self.registry(), self.place.clone());

@@ -4,6 +4,7 @@
 
 mod aborts;
 mod behind;
+mod compaction;
 mod crash;
 mod designs;
 mod ends;
@@ -16,5 +17,6 @@ mod scene;
 mod shown;
 mod stored;
 mod tasks;
+mod titles;
 mod wire;
 mod within;
