@@ -66,6 +66,7 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
         time: MessageTime { created: setup.clock.now_ms(), completed: None },
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
+        variant: cast.session_model().variant,
         format: None,
         summary: None,
         system: None,
