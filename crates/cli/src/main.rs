@@ -17,6 +17,7 @@ mod models;
 mod network;
 mod outputs;
 mod own_file;
+mod pages;
 mod question;
 mod redact;
 mod render;
@@ -126,7 +127,7 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Trust(args) => commands::trust::run(args),
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),
-        Command::Agent(command) => commands::agent::run(command),
+        Command::Agent(command) => commands::agent::run(command).await,
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
         Command::Doctor(args) => commands::doctor::run(args).await,

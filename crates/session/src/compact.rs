@@ -311,6 +311,7 @@ impl Turn<'_> {
             time: MessageTime { created: clock.now_ms(), completed: None },
             agent: self.role.cast.agent.name.clone(),
             model: self.role.cast.model.reference.clone(),
+            variant: self.role.cast.session_model().variant,
             format: None,
             summary: None,
             system: None,

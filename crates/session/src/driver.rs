@@ -426,7 +426,8 @@ impl Driver {
     async fn cast(&mut self, cast: Arc<Cast>) {
         let Self { setup, record, memory, instructions, .. } = self;
         let asker = Asker { session: record.id.clone(), call: None };
-        let changed = instructions.refresh(&setup.options.instructions, &setup.place, &setup.gate, &asker).await;
+        let (wanted, pages) = (&setup.options.instructions, setup.options.pages.as_deref());
+        let changed = instructions.refresh(wanted, pages, &setup.place, &setup.gate, &asker).await;
         if !cast.is_same(&self.role.cast) {
             // What a vendor made goes to no other, so the messages are made anew.
             self.projection = Projection::default();
