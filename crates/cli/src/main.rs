@@ -20,6 +20,7 @@ mod own_file;
 mod question;
 mod render;
 mod report;
+mod retention;
 mod scratch;
 mod signals;
 mod stdin;
@@ -97,6 +98,8 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Init(args) => commands::run::run(args.into()).await,
         Command::Tool(args) => commands::tool::run(args).await,
         Command::Session(args) => commands::session::run(args).await,
+        Command::Stats(args) => commands::stats::run(args).await,
+        Command::ImportOpencode(args) => commands::import_opencode::run(args).await,
         Command::Trust(args) => commands::trust::run(args),
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),
