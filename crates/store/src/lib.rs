@@ -49,6 +49,7 @@ mod writer;
 #[path = "../tests/it/samples.rs"]
 mod samples;
 
+pub use disk::network_of;
 pub use error::{Cause, StoreError};
 pub use journal::{Filter, Journal};
 pub use lease::{Lease, Owner};
