@@ -15,6 +15,7 @@ mod files;
 mod place;
 mod process;
 mod protected;
+mod put;
 mod recorder;
 mod search;
 mod shell;
@@ -32,6 +33,7 @@ pub use process::{
     secrets, temporary,
 };
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
+pub use put::Put;
 pub use recorder::{Announced, Commanded, Planned, Recorder};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,

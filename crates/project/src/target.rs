@@ -224,7 +224,7 @@ fn follow(path: &Path) -> Result<PathBuf, FilesError> {
 
 /// How the last name of `path` is written on a disk that knows no capitals, where that differs: rules go by the name, and
 /// `.ENV` must not be another file than `.env`. `None` on all other disks.
-fn spelled(path: &Path, meta: &fs::Metadata) -> Option<OsString> {
+pub(crate) fn spelled(path: &Path, meta: &fs::Metadata) -> Option<OsString> {
     let name = path.file_name()?.as_bytes();
     let other: Vec<u8> = name
         .iter()

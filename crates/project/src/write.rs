@@ -190,7 +190,12 @@ impl<'a> Temp<'a> {
         names: impl Iterator<Item = PathBuf>,
     ) -> Result<Self, Errno> {
         // What replaces a file is nobody's business until it has that file's mode.
-        let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
+        Self::with_mode(dir, if old.is_some() { 0o600 } else { 0o666 }, names)
+    }
+
+    /// The same, with the mode `mode`, as far as the system's mask leaves it.
+    pub(crate) fn with_mode(dir: &'a OwnedFd, mode: u32, names: impl Iterator<Item = PathBuf>) -> Result<Self, Errno> {
+        let mode = Mode::from_raw_mode(mode);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for name in names {
             match openat(dir, &name, flags, mode) {

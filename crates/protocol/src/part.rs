@@ -118,6 +118,9 @@ pub enum PartKind {
         hash: String,
         /// The files, absolute, sorted.
         files: Vec<String>,
+        /// When they had been changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time: Option<RetryTime>,
     },
     /// The conversation up to here is to be summed up; the answer that follows is the summary.
     Compaction {

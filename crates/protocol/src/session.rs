@@ -91,7 +91,8 @@ pub struct Revert {
     /// The name of the list of changes that taking back made to files, in the store of old contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
-    /// What it changed, as a unified diff.
+    /// What it changed, as a unified diff. Missing where the program ended before all of it was done: the next opening
+    /// does the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }

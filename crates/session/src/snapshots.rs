@@ -105,7 +105,7 @@ impl Snapshots {
                 Ok(to) => State::Link { to },
                 Err(error) => unkept(&error),
             },
-            Standing::Folder => State::unkept("it is a folder"),
+            Standing::Folder { mode } => State::Folder { mode },
             Standing::Other(why) => State::Unkept { why },
         }
     }
@@ -128,7 +128,7 @@ impl Snapshots {
 fn mode(before: &State) -> u32 {
     match before {
         State::File { mode, .. } => mode & 0o1777,
-        State::Absent | State::Link { .. } | State::Unkept { .. } => 0o644,
+        State::Absent | State::Link { .. } | State::Folder { .. } | State::Unkept { .. } => 0o644,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What became of one path.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,11 @@ pub enum State {
         /// Where it leads, as a content.
         to: Hash,
     },
+    /// A folder, whatever is in it.
+    Folder {
+        /// The last twelve bits of its mode.
+        mode: u32,
+    },
     /// Something that is not kept, and cannot be brought back.
     Unkept {
         /// Why not, for people.
@@ -56,22 +62,24 @@ impl State {
         match self {
             Self::File { content, .. } => Some(content),
             Self::Link { to } => Some(to),
-            Self::Absent | Self::Unkept { .. } => None,
+            Self::Absent | Self::Folder { .. } | Self::Unkept { .. } => None,
         }
     }
 }
 
 impl Change {
-    /// Several changes as one for each path: what it was before the first, and is after the last. A path that is after all
-    /// what it was is left out. In the order in which the paths were first changed.
+    /// Several changes with those of one path that follow on each other as one. Where somebody else changed the path in
+    /// between they stay apart, because what was there then is not ours to take back. A path that is after all what it was
+    /// is left out. In the order in which the paths were first changed.
     pub fn squashed(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
         let mut squashed: Vec<Change> = Vec::new();
-        let mut places = std::collections::HashMap::new();
+        let mut last: HashMap<PathBuf, usize> = HashMap::new();
         for change in changes {
-            match places.get(&change.path).and_then(|place: &usize| squashed.get_mut(*place)) {
-                Some(first) => first.after = change.after,
+            let known = last.get(&change.path).and_then(|place| squashed.get_mut(*place));
+            match known.filter(|last| last.after == change.before) {
+                Some(last) => last.after = change.after,
                 None => {
-                    places.insert(change.path.clone(), squashed.len());
+                    last.insert(change.path.clone(), squashed.len());
                     squashed.push(change);
                 }
             }
@@ -157,6 +165,9 @@ mod tests {
             &[change("/a", State::Absent, file("2")), change("/b", file("0"), file("1"))],
         );
         row(&[change("/a", file("1"), file("2")), change("/a", file("2"), file("1"))], &[]);
+        // What the user wrote in between is not part of it.
+        let apart = [change("/a", file("1"), file("2")), change("/a", file("user"), file("3"))];
+        row(&apart, &apart);
         let big = || State::unkept("big");
         row(&[change("/a", big(), big())], &[change("/a", big(), big())]);
     }

@@ -7,9 +7,11 @@
 //! **Never here:** sessions, tools, leave; who changed a file and why; looking at the files themselves.
 
 mod change;
+pub mod diff;
 mod hash;
 mod keep;
 mod sweep;
+pub mod undo;
 mod usage;
 
 pub use change::{Change, State};
