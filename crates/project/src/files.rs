@@ -15,10 +15,10 @@ use tokio::sync::OwnedMutexGuard;
 
 pub use self::reading::Reading;
 use crate::door::{self, kind};
+use crate::recorder::around;
 use crate::stamp::{ContentHash, Stamp};
 use crate::target::Bounds;
 use crate::write::{self, IfExists};
-use crate::recorder::around;
 use crate::{FilesError, Found, Located, Protection, Recorder, Target};
 
 /// Most entries of one folder that are listed.

@@ -42,7 +42,7 @@ impl Standing {
     pub fn at(path: &Path) -> Self {
         let found = match (path.parent(), path.file_name()) {
             (Some(folder), Some(name)) => look(folder, Path::new(name)),
-            _ => return Self::Other("it is the root of the disk".to_owned()),
+            _ => return Self::Folder { mode: 0o755 },
         };
         match found {
             Ok(standing) => standing,

@@ -32,7 +32,7 @@ use crate::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
 /// What a model reads of a command that the person ran.
-const BY_HAND: &str = "The user ran this command.";
+pub(crate) const BY_HAND: &str = "The user ran this command.";
 
 pub(crate) struct Driver {
     setup: Arc<Setup>,

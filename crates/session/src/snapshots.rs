@@ -2,7 +2,8 @@
 
 mod ledger;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_permission::Asker;
@@ -124,6 +125,15 @@ impl Snapshots {
     }
 }
 
+/// The folders that are made for new files, the topmost first.
+fn folders(files: &[Planned<'_>]) -> impl Iterator<Item = Change> + use<> {
+    let new = files.iter().filter(|file| file.after.is_some() && matches!(file.before, Standing::Nothing));
+    let above = new.flat_map(|file| file.path.ancestors().skip(1).take_while(|path| path.symlink_metadata().is_err()));
+    let missing: BTreeSet<PathBuf> = above.map(Path::to_path_buf).collect();
+    let made = |path| Change { path, before: State::Absent, after: State::Folder { mode: 0o755 } };
+    missing.into_iter().map(made)
+}
+
 /// The mode of a file that replaces this.
 fn mode(before: &State) -> u32 {
     match before {
@@ -138,13 +148,17 @@ fn unkept(error: &KeepError) -> State {
 
 impl Recorder for Snapshots {
     fn before_files(&self, asker: &Asker, files: Vec<Planned<'_>>) -> Announced {
-        let changes = files.into_iter().map(|planned| self.planned(planned)).collect();
+        let made = folders(&files);
+        let changes = made.chain(files.into_iter().map(|planned| self.planned(planned))).collect();
         Announced(self.inner.ledger.announce(&asker.session, asker.call.as_ref(), changes))
     }
 
     fn after_files(&self, announced: Announced, happened: bool, files: Vec<Standing>) {
         let mut files = files.into_iter();
         self.inner.ledger.happened(announced.0, |change| {
+            if let State::Folder { .. } = change.after {
+                return Some(self.state(Standing::at(&change.path)));
+            }
             let now = files.next().unwrap_or(Standing::Nothing);
             match (happened, &change.after, now) {
                 (true, State::File { content, size, .. }, Standing::File { mode, .. }) => {

@@ -149,7 +149,10 @@ mod tests {
             let text = serde_json::to_string(&change).unwrap();
             assert_eq!(serde_json::from_str::<Change>(&text).unwrap(), change, "{text}");
         }
-        assert!(serde_json::from_str::<Change>(r#"{"path":{"hex":"zz"},"before":{"is":"absent"},"after":{"is":"absent"}}"#).is_err());
+        assert!(
+            serde_json::from_str::<Change>(r#"{"path":{"hex":"zz"},"before":{"is":"absent"},"after":{"is":"absent"}}"#)
+                .is_err()
+        );
     }
 
     #[test]

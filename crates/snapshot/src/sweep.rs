@@ -148,7 +148,9 @@ mod tests {
     fn beyond_the_quota_the_oldest_go_and_nothing_of_today() {
         let folder = tempfile::tempdir().unwrap();
         let many = Keep::new(folder.path().join("keep"));
-        let content = |number: u8| -> Vec<u8> { (0..1000_u32).flat_map(|i| Hash::of(&[number, i as u8]).to_string().into_bytes()).collect() };
+        let content = |number: u8| -> Vec<u8> {
+            (0..1000_u32).flat_map(|i| Hash::of(&[number, i as u8]).to_string().into_bytes()).collect()
+        };
         let hashes: Vec<Hash> = (0..5).map(|days| aged(&many, &content(days), u32::from(days))).collect();
         let one = many.used() / 5;
         let keep = Keep::with_quota(folder.path().join("keep"), one * 3);

@@ -68,7 +68,8 @@ impl Usage {
 
     /// Opens the file, for this process alone until it is closed.
     fn open(&self) -> io::Result<File> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&self.path)?;
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&self.path)?;
         flock(&file, FlockOperation::LockExclusive)?;
         Ok(file)
     }

@@ -1,0 +1,103 @@
+//! Looking at files and putting them back, through the doors of the project. Everything here blocks.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use haft_permission::Grant;
+use haft_project::{Files, FilesError, Put, Standing};
+use haft_snapshot::undo::{Planned, same};
+use haft_snapshot::{Change, Hash, Keep, State};
+use haft_tool::with_causes;
+
+/// Largest file that is looked into before it is changed, in bytes: what is there must be kept first. As much as is kept
+/// of what tools change.
+pub(crate) const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// What came of one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// It is as it was to be.
+    Made,
+    /// A folder that holds something else stays.
+    Holds,
+    /// It was changed while this was done.
+    Theirs,
+    /// It could not be done, and why.
+    Failed(String),
+}
+
+/// What stands at `path`, its content kept.
+pub(crate) fn state(files: &Files, keep: &Keep, grant: &Grant, path: &Path) -> State {
+    match files.standing(grant, path) {
+        Ok(standing) => kept(keep, standing),
+        Err(error) => State::Unkept { why: with_causes(&error) },
+    }
+}
+
+fn kept(keep: &Keep, standing: Standing) -> State {
+    let unkept = |why: String| State::Unkept { why };
+    match standing {
+        Standing::Nothing => State::Absent,
+        Standing::File { size, .. } if size > MAX_FILE => unkept(format!("it is larger than {MAX_FILE} bytes")),
+        Standing::File { file, mode, .. } => {
+            let mut content = Vec::new();
+            match file.take(MAX_FILE + 1).read_to_end(&mut content) {
+                Ok(size) => match keep.put(&content) {
+                    Ok(content) => State::File { content, size: size as u64, mode },
+                    Err(error) => unkept(with_causes(&error)),
+                },
+                Err(error) => unkept(error.to_string()),
+            }
+        }
+        Standing::Link { to } => keep.put(&to).map_or_else(|error| unkept(with_causes(&error)), |to| State::Link { to }),
+        Standing::Folder { mode } => State::Folder { mode },
+        Standing::Other(why) => unkept(why),
+    }
+}
+
+/// Makes what is planned for one path, if what stands there is still what it was when it was planned.
+pub(crate) fn make(files: &Files, keep: &Keep, grant: &Grant, planned: &Planned) -> Done {
+    let Some(to) = &planned.to else { return Done::Made };
+    match put(files, keep, grant, &planned.path, &planned.now, to) {
+        Ok(()) => Done::Made,
+        Err(done) => done,
+    }
+}
+
+fn put(files: &Files, keep: &Keep, grant: &Grant, path: &Path, now: &State, to: &State) -> Result<(), Done> {
+    let content = |hash: &Hash| keep.get(hash).map_err(|error| Done::Failed(with_causes(&error)));
+    let (bytes, put): (Vec<u8>, fn(&[u8], u32) -> Put<'_>) = match to {
+        State::Absent => (Vec::new(), |_, _| Put::Nothing),
+        State::File { content: hash, .. } => (content(hash)?, |content, mode| Put::File { content, mode }),
+        State::Link { to } => (content(to)?, |to, _| Put::Link { to }),
+        State::Folder { .. } => (Vec::new(), |_, mode| Put::Folder { mode }),
+        State::Unkept { why } => return Err(Done::Failed(why.clone())),
+    };
+    let mode = match to {
+        State::File { mode, .. } | State::Folder { mode } => *mode,
+        State::Absent | State::Link { .. } | State::Unkept { .. } => 0,
+    };
+    let is_still = |standing: Standing| same(&kept(keep, standing), now);
+    match files.put(grant, path, put(&bytes, mode), is_still) {
+        Ok(()) => Ok(()),
+        // With its folder it is gone too.
+        Err(FilesError::Missing { .. }) if *to == State::Absent => Ok(()),
+        Err(FilesError::Changed { .. }) => Err(Done::Theirs),
+        Err(FilesError::Io { source, .. }) if source.kind() == std::io::ErrorKind::DirectoryNotEmpty => Err(Done::Holds),
+        Err(error) => Err(Done::Failed(with_causes(&error))),
+    }
+}
+
+/// The same change as a plan for one path, and what to do with it as a list of changes.
+pub(crate) fn intended(planned: &[Planned]) -> Vec<Change> {
+    let change = |planned: &Planned| {
+        let after = planned.to.clone()?;
+        Some(Change { path: planned.path.clone(), before: planned.now.clone(), after })
+    };
+    planned.iter().filter_map(change).collect()
+}
+
+/// The paths of a list.
+pub(crate) fn paths(changes: &[Change]) -> Vec<PathBuf> {
+    changes.iter().map(|change| change.path.clone()).collect()
+}

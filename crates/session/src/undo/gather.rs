@@ -1,0 +1,132 @@
+//! What was changed since a point: by the session itself, and by all those below it.
+
+use std::collections::HashSet;
+
+use haft_protocol::{History, Id, Part, PartKind, SessionId, ToolState, Turned};
+use haft_store::{Journal, Lease};
+
+use super::point::Point;
+use crate::error::SessionError;
+use crate::kin::{MAX_CHILDREN, MAX_DEPTH};
+
+/// Most sessions below one that are looked at.
+const MAX_BELOW: usize = 1000;
+
+/// A call that changed files.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Patch {
+    /// The part that says so.
+    pub part: Part,
+    /// The name of the list of its changes.
+    pub hash: String,
+    /// The files, absolute.
+    pub files: Vec<String>,
+    /// When they had been changed, in Unix milliseconds.
+    pub time: u64,
+}
+
+/// What was changed since a point, and by whom.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    /// The latest first.
+    pub patches: Vec<Patch>,
+    /// Held so that none of the sessions below goes on meanwhile.
+    pub leases: Vec<Lease>,
+}
+
+/// What `history` and the sessions below it changed since `point`; all of it where that is `None`.
+///
+/// # Errors
+///
+/// [`haft_store::StoreError::Busy`] where a session below is at work and `hold` says that none may be; when the store
+/// cannot be read.
+pub(crate) async fn gather(
+    journal: &Journal,
+    id: &SessionId,
+    history: &History,
+    point: Option<&Point>,
+    hold: bool,
+) -> Result<Gathered, SessionError> {
+    let mut gathered = Gathered { patches: own(history, point), leases: Vec::new() };
+    let since = since(history, point);
+    let mut seen = HashSet::from([id.clone()]);
+    let mut levels: Vec<(SessionId, u32)> = Vec::new();
+    for below in below(journal, id, history.messages()).await? {
+        levels.push((below, 1));
+    }
+    while let Some((id, level)) = levels.pop() {
+        if level > MAX_DEPTH || seen.len() > MAX_BELOW || !seen.insert(id.clone()) {
+            continue;
+        }
+        let Some(record) = journal.session(&id).await?.filter(|record| record.time.updated >= since) else { continue };
+        if hold {
+            gathered.leases.push(journal.claim(&record.id)?);
+        }
+        let history = journal.history(&record.id).await?;
+        gathered.patches.extend(own(&history, None).into_iter().filter(|patch| patch.time >= since));
+        for below in below(journal, &record.id, history.messages()).await? {
+            levels.push((below, level + 1));
+        }
+    }
+    // Those of one session stand in order already.
+    gathered.patches.sort_by_key(|patch| std::cmp::Reverse(patch.time));
+    Ok(gathered)
+}
+
+/// What the messages of one session say, the latest first.
+fn own(history: &History, point: Option<&Point>) -> Vec<Patch> {
+    let mut patches = Vec::new();
+    let mut latest = 0;
+    for (at, turned) in history.messages().iter().enumerate() {
+        latest = latest.max(turned.info.created());
+        for (within, part) in turned.parts.iter().enumerate() {
+            let PartKind::Patch { hash, files, time } = &part.kind else { continue };
+            // In their own order, also where a clock was set back.
+            latest = latest.max(time.map_or(0, |time| time.created));
+            if point.is_none_or(|point| point.covers(at, within)) {
+                patches.push(Patch { part: part.clone(), hash: hash.clone(), files: files.clone(), time: latest });
+            }
+        }
+    }
+    patches.reverse();
+    patches
+}
+
+/// When what is taken back began, in Unix milliseconds.
+fn since(history: &History, point: Option<&Point>) -> u64 {
+    let Some(point) = point else { return 0 };
+    let Some(turned) = history.messages().get(point.at) else { return u64::MAX };
+    let Some((_, within)) = &point.part else { return turned.info.created() };
+    let began = turned.parts[*within..].iter().find_map(|part| match &part.kind {
+        PartKind::Tool { state, .. } => match state {
+            ToolState::Pending { .. } => None,
+            ToolState::Running { time, .. } => Some(time.start),
+            ToolState::Completed { time, .. } | ToolState::Error { time, .. } => Some(time.start),
+        },
+        PartKind::Text { time: Some(time), .. } | PartKind::Reasoning { time, .. } => Some(time.start),
+        _ => None,
+    });
+    began.unwrap_or_else(|| turned.info.created())
+}
+
+/// The sessions that a session began, also those that it was copied with.
+async fn below(journal: &Journal, id: &SessionId, messages: &[Turned]) -> Result<Vec<SessionId>, SessionError> {
+    let children = journal.children(id, MAX_CHILDREN).await?;
+    let parts = messages.iter().flat_map(|turned| &turned.parts);
+    Ok(children.into_iter().map(|child| child.id).chain(parts.filter_map(begun)).collect())
+}
+
+/// The session that a call began.
+fn begun(part: &Part) -> Option<SessionId> {
+    let PartKind::Tool { state, .. } = &part.kind else { return None };
+    let metadata = match state {
+        ToolState::Completed { metadata, .. } => metadata,
+        ToolState::Running { metadata: Some(metadata), .. } | ToolState::Error { metadata: Some(metadata), .. } => {
+            metadata
+        }
+        ToolState::Running { metadata: None, .. }
+        | ToolState::Error { metadata: None, .. }
+        | ToolState::Pending { .. } => return None,
+    };
+    SessionId::parse(metadata.get("sessionId")?.as_str()?).ok()
+}

@@ -1,0 +1,140 @@
+//! Where a session can be taken back to. Pure.
+
+use haft_protocol::{History, Message, MessageId, Part, PartId, PartKind, Revert, Turned};
+
+use super::To;
+use crate::driver::BY_HAND;
+
+/// The place from which on everything is taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Point {
+    /// The message.
+    pub message: MessageId,
+    /// Its place in the history.
+    pub at: usize,
+    /// The first of its parts that is taken back, and its place, where the message begins before.
+    pub part: Option<(PartId, usize)>,
+}
+
+/// Why there is no such place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoPoint {
+    /// Nothing was asked before, or nothing was taken back.
+    Nothing,
+    /// There is no such message.
+    Message(MessageId),
+    /// There is no such part of it.
+    Part(PartId),
+}
+
+impl Point {
+    /// The place that `revert` names; `None` where its message is gone.
+    pub(crate) fn of(revert: &Revert, history: &History) -> Option<Self> {
+        let messages = history.messages();
+        let at = place(messages, &revert.message_id)?;
+        let part = revert.part_id.as_ref().and_then(|id| {
+            let within = messages[at].parts.iter().position(|part| part.id == *id)?;
+            Some((id.clone(), within))
+        });
+        Some(Self { message: revert.message_id.clone(), at, part })
+    }
+
+    /// Whether this part of the message at `at` is taken back, which stands at `within` there.
+    pub(crate) fn covers(&self, at: usize, within: usize) -> bool {
+        match &self.part {
+            Some((_, from)) if at == self.at => within >= *from,
+            Some(_) => at > self.at,
+            None => at >= self.at,
+        }
+    }
+
+    /// The first message that is taken back as a whole.
+    pub(crate) fn first_whole(&self) -> usize {
+        self.at + usize::from(self.part.is_some())
+    }
+}
+
+/// Where `to` leads from where the session stands; `None` where nothing is taken back any more.
+pub(crate) fn find(history: &History, stands: Option<&Point>, to: &To) -> Result<Option<Point>, NoPoint> {
+    let messages = history.messages();
+    let whole = |at: usize| Point { message: messages[at].info.id().clone(), at, part: None };
+    match to {
+        To::Back => {
+            // Where a part of a turn is taken back, the rest of it comes next.
+            let end = stands.map_or(messages.len(), |point| point.at);
+            (0..end).rev().find(|&at| is_turn(&messages[at])).map(|at| Some(whole(at))).ok_or(NoPoint::Nothing)
+        }
+        To::Forth => {
+            let stands = stands.ok_or(NoPoint::Nothing)?;
+            Ok((stands.at + 1..messages.len()).find(|&at| is_turn(&messages[at])).map(whole))
+        }
+        To::End => stands.map(|_| None).ok_or(NoPoint::Nothing),
+        To::Before(message, part) => {
+            let at = place(messages, message).ok_or_else(|| NoPoint::Message(message.clone()))?;
+            let parts = &messages[at].parts;
+            let within = match part {
+                None => None,
+                Some(id) => {
+                    let within = parts.iter().position(|part| part.id == *id).ok_or_else(|| NoPoint::Part(id.clone()))?;
+                    // What stands before the first thing that was said is nothing that could be kept.
+                    parts[..within].iter().any(is_said).then(|| (id.clone(), within))
+                }
+            };
+            if within.is_some() {
+                return Ok(Some(Point { message: message.clone(), at, part: within }));
+            }
+            let begins = (0..=at).rev().find(|&at| is_turn(&messages[at]));
+            Ok(Some(whole(begins.unwrap_or(at))))
+        }
+    }
+}
+
+fn place(messages: &[Turned], id: &MessageId) -> Option<usize> {
+    messages.iter().rposition(|turned| turned.info.id() == id)
+}
+
+/// Whether a message is what a person asked, and not a word that the program put in by itself.
+fn is_turn(turned: &Turned) -> bool {
+    let by_person = |part: &Part| match &part.kind {
+        PartKind::Text { text, synthetic, .. } => !synthetic || text == BY_HAND,
+        PartKind::Compaction { auto, .. } => !auto,
+        PartKind::File { .. } | PartKind::Agent { .. } | PartKind::Subtask { .. } => true,
+        PartKind::Reasoning { .. }
+        | PartKind::Tool { .. }
+        | PartKind::Vendor { .. }
+        | PartKind::Patch { .. }
+        | PartKind::Retry { .. }
+        | PartKind::StepStart {}
+        | PartKind::StepFinish { .. } => false,
+    };
+    matches!(turned.info, Message::User(_)) && turned.parts.iter().any(by_person)
+}
+
+fn is_said(part: &Part) -> bool {
+    match &part.kind {
+        PartKind::StepStart {} | PartKind::StepFinish { .. } | PartKind::Retry { .. } | PartKind::Patch { .. } => false,
+        PartKind::Text { .. }
+        | PartKind::Reasoning { .. }
+        | PartKind::File { .. }
+        | PartKind::Tool { .. }
+        | PartKind::Vendor { .. }
+        | PartKind::Agent { .. }
+        | PartKind::Subtask { .. }
+        | PartKind::Compaction { .. } => true,
+    }
+}
+
+/// What the person had asked in a message.
+pub(crate) fn words(turned: &Turned) -> Option<String> {
+    if !is_turn(turned) {
+        return None;
+    }
+    let said = turned.parts.iter().filter_map(|part| match &part.kind {
+        PartKind::Text { text, synthetic: false, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    Some(said.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests;
