@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod bare;
 pub mod child;
+pub mod crowd;
 pub mod home;
 pub mod install;
 pub mod limits;

@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod audit;
 mod cages;
+mod chat;
 mod commands;
 mod folders;
 #[cfg(feature = "keyring")]

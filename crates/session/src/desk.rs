@@ -26,6 +26,9 @@ pub(crate) type Answer = oneshot::Sender<Result<TurnEnd, SessionError>>;
 pub(crate) enum Inbox {
     Prompt(Box<Prompt>, Answer),
     Shell(String, Answer),
+    Compact(Option<String>, Answer),
+    /// Whoever asks does so no more.
+    Settle(oneshot::Sender<()>),
     Abort,
 }
 
@@ -73,7 +76,11 @@ impl Desk {
     pub(crate) fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
         match wake {
             Some(Inbox::Prompt(prompt, done)) => self.take(*prompt, done),
-            Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Shell(_, done) | Inbox::Compact(_, done)) => {
+                drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
+            }
+            // Whoever does not wait for the turn does not wait for what is beside it.
+            Some(Inbox::Settle(done)) => drop(done),
             Some(Inbox::Abort) => {
                 self.drop_intake();
                 cancel.cancel();

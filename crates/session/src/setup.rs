@@ -10,7 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, InstructionFiles, Model, Questions};
+use crate::{Agents, Command, Compaction, InstructionFiles, Model, Questions};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -64,6 +64,10 @@ pub struct Options {
     pub plans: Option<PathBuf>,
     /// What agents may hand to others.
     pub tasks: Tasks,
+    /// How a long session is made shorter.
+    pub compaction: Compaction,
+    /// The model for titles, where they are wanted and no agent `title` names another.
+    pub small: Option<Model>,
 }
 
 /// What agents may hand to others.

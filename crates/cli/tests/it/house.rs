@@ -41,7 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("conformance", &["protocol", "permission", "shell", "config", "project", "tool", "toolbox", "session"]),
-    ("bench", &["llm", "permission", "project", "protocol", "sandbox", "shell", "tool", "toolbox"]),
+    ("bench", &["llm", "permission", "project", "protocol", "sandbox", "session", "shell", "store", "tool", "toolbox"]),
 ];
 
 #[test]

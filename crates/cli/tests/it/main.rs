@@ -9,6 +9,8 @@ mod auth;
 mod bad_input;
 mod budget;
 mod cage;
+#[cfg(target_os = "linux")]
+mod crash;
 mod demo;
 mod doctor;
 #[cfg(target_os = "linux")]
@@ -30,3 +32,5 @@ mod task;
 mod terminal;
 mod tool;
 mod trust;
+#[cfg(target_os = "linux")]
+mod wire;

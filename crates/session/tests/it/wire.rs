@@ -3,13 +3,13 @@
 
 mod chat;
 mod converse;
+mod faults;
 mod gemini;
 mod messages;
 mod prefix;
 mod random;
 mod responses;
 
-use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use haft_llm::dialect::chat::{Chat, ChatManners};
@@ -25,19 +25,8 @@ use haft_tool::Spec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use faults::{Faults, Once, list, plain, says, text};
 use random::{MODELS, cut_sessions, go_on, mark, sessions};
-
-/// What is wrong with a body, in the words of its vendor's documents.
-#[derive(Default)]
-pub(crate) struct Faults(Vec<String>);
-
-impl Faults {
-    fn when(&mut self, wrong: bool, what: impl FnOnce() -> String) {
-        if wrong {
-            self.0.push(what());
-        }
-    }
-}
 
 /// A model, and what its vendor takes.
 struct Target {
@@ -128,32 +117,4 @@ proptest! {
             prop_assert!(faults.is_empty(), "{name}: {faults:#?}\n{}", String::from_utf8_lossy(&body(target, &history)));
         }
     }
-}
-
-/// Ids, each of which may come once.
-#[derive(Default)]
-struct Once(HashSet<String>);
-
-impl Once {
-    fn take(&mut self, id: &str, faults: &mut Faults) {
-        faults.when(!self.0.insert(id.to_owned()), || format!("two calls are called {id:?}"));
-    }
-}
-
-/// Whether `text` consists of letters, digits, `_` and `-`, and has at most `most` of them and at least one.
-fn plain(text: &str, most: usize) -> bool {
-    (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-/// Whether a value is words that say something.
-fn says(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| !text.trim().is_empty())
 }

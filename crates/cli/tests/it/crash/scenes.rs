@@ -1,0 +1,154 @@
+//! The sessions that are killed: what the model says, and how files look whole.
+
+use serde_json::{Value, json};
+
+use crate::support::Machine;
+
+/// Answers that there are for one session: more than it ever gets to.
+const ANSWERS: usize = 160;
+/// Lines of the files that are written: enough for many writes of any system.
+const LINES: usize = 600;
+
+/// A way to work.
+pub(crate) struct Scene {
+    pub(crate) name: &'static str,
+    /// The calls of the N-th answer.
+    calls: fn(usize) -> Vec<Value>,
+    /// A command that is run now and then instead of a prompt.
+    pub(crate) command: Option<&'static str>,
+}
+
+pub(crate) const SCENES: [Scene; 3] = [
+    Scene { name: "edits", calls: edits, command: None },
+    Scene { name: "tasks", calls: tasks, command: None },
+    Scene { name: "commands", calls: commands, command: Some("look") },
+];
+
+fn call(tool: &str, args: &Value) -> Value {
+    json!({ "call": tool, "args": args })
+}
+
+fn edits(number: usize) -> Vec<Value> {
+    let (from, to) = if number.is_multiple_of(4) { ("mark A", "mark B") } else { ("mark B", "mark A") };
+    match number % 2 {
+        0 => vec![
+            call("read", &json!({ "filePath": "code.txt", "limit": 3 })),
+            call("edit", &json!({ "filePath": "code.txt", "oldString": from, "newString": to })),
+        ],
+        _ => vec![
+            call("write", &json!({ "filePath": "made.txt", "content": format!("{number}\n").repeat(LINES) })),
+            call("read", &json!({ "filePath": "notes.txt" })),
+            call(
+                "todowrite",
+                &json!({ "todos": [{ "content": format!("{number}"), "status": "pending", "priority": "low", "id": "1" }] }),
+            ),
+        ],
+    }
+}
+
+fn tasks(number: usize) -> Vec<Value> {
+    let task = |which: &str| {
+        let prompt = format!("{which} {number}");
+        call("task", &json!({ "description": which, "prompt": prompt, "subagent_type": "general" }))
+    };
+    match number % 3 {
+        0 => vec![task("one"), task("two")],
+        1 => vec![task("alone")],
+        _ => vec![call("bash", &json!({ "command": format!("echo {number} >> log.txt; seq 1 200") }))],
+    }
+}
+
+fn commands(number: usize) -> Vec<Value> {
+    let bash = |command: String| call("bash", &json!({ "command": command }));
+    match number % 3 {
+        0 => vec![
+            bash(format!("echo {number} >> log.txt; seq 1 400")),
+            bash(format!("for n in 1 2 3; do echo $n {number}; done | sort -r")),
+            call("grep", &json!({ "pattern": format!("mark|{number}") })),
+        ],
+        1 => vec![bash(format!("false; printf 'n%.0s' $(seq 1 {number}); exit {}", number % 3))],
+        _ => vec![
+            call("write", &json!({ "filePath": "made.txt", "content": format!("{number}\n").repeat(LINES) })),
+            call("reed", &json!({ "number": number })),
+            json!({ "call": "read", "raw": "[1, {" }),
+        ],
+    }
+}
+
+impl Scene {
+    /// A machine where it is played.
+    pub(crate) fn machine(&self) -> Machine {
+        let machine = Machine::uncaged(&[("code.txt", &code("A")), ("notes.txt", NOTES)]);
+        let below = machine.root().join("below.jsonl");
+        let answers = (0..9).map(|number| match number {
+            8 => json!({ "answer": [{ "text": "Done below." }] }),
+            _ => answer(&edits(number), number),
+        });
+        std::fs::write(&below, file(answers)).unwrap();
+        let settings = json!({
+            "agent": { "general": { "model": format!("script/{}", below.display()) } },
+            "command": { "look": { "template": "Now !`seq 1 50` and $ARGUMENTS", "description": "Looks." } },
+        });
+        machine.write("opencode.json", &settings.to_string());
+        machine
+    }
+
+    /// The `--model` that plays it in `machine`, which never comes to an end by itself.
+    pub(crate) fn model(&self, machine: &Machine) -> String {
+        let path = machine.root().join("above.jsonl");
+        std::fs::write(&path, file((0..ANSWERS).map(|number| answer(&(self.calls)(number), number)))).unwrap();
+        format!("script/{}", path.display())
+    }
+
+    /// A `--model` that has nothing more to do, whatever was said before.
+    pub(crate) fn end(machine: &Machine) -> String {
+        let path = machine.root().join("end.jsonl");
+        std::fs::write(&path, file((0..ANSWERS).map(|_| json!({ "answer": [{ "text": END }] })))).unwrap();
+        format!("script/{}", path.display())
+    }
+}
+
+/// What the model says last.
+pub(crate) const END: &str = "All is done.";
+/// What only the user writes.
+pub(crate) const NOTES: &str = "the user's own\n";
+
+fn answer(calls: &[Value], number: usize) -> Value {
+    let words = format!("This is answer {number}, which says a few words first. ").repeat(1 + number % 5);
+    let first = [
+        json!({ "reasoning": "Hm." }),
+        json!({ "text": words, "pieces": 9 }),
+        json!({ "usage": { "input": 9, "output": 9 } }),
+    ];
+    json!({ "answer": first.iter().chain(calls).collect::<Vec<_>>() })
+}
+
+fn file(answers: impl Iterator<Item = Value>) -> String {
+    let mut text = "{\"haft\":\"scenario\",\"version\":1}\n".to_owned();
+    for answer in answers {
+        text.push_str(&answer.to_string());
+        text.push('\n');
+    }
+    text
+}
+
+/// A file that is edited back and forth.
+fn code(mark: &str) -> String {
+    format!("// mark {mark}\n{}", "    a line of code;\n".repeat(LINES))
+}
+
+/// Files of the project that are not whole.
+pub(crate) fn broken(machine: &Machine) -> Vec<String> {
+    let mut broken = Vec::new();
+    let code_now = machine.read("code.txt");
+    if code_now != code("A") && code_now != code("B") {
+        broken.push(format!("code.txt has {} bytes and begins with {:?}", code_now.len(), code_now.lines().next()));
+    }
+    if let Ok(made) = std::fs::read_to_string(machine.project().join("made.txt")) {
+        let line = made.lines().next().unwrap_or_default();
+        if made != format!("{line}\n").repeat(LINES) {
+            broken.push(format!("made.txt has {} bytes and begins with {line:?}", made.len()));
+        }
+    }
+    broken
+}
