@@ -22,6 +22,7 @@ mod render;
 mod report;
 mod scratch;
 mod signals;
+mod snapshots;
 mod stdin;
 mod trust;
 mod watch;

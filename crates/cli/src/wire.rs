@@ -9,7 +9,7 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, Commands, InstructionFiles, Model, Named, Options, Questions, Setup, Tasks, TurnLimits,
+    Agent, Agents, Command, Commands, InstructionFiles, Model, Named, Options, Questions, Setup, Snapshots, Tasks, TurnLimits,
     Workbench,
 };
 use haft_store::Journal;
@@ -25,7 +25,7 @@ use crate::folders::{self, Folders};
 use crate::keys::keys;
 use crate::render;
 use crate::trust::{self, Asking};
-use crate::{agents, cages, models};
+use crate::{agents, cages, models, snapshots};
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
@@ -34,6 +34,8 @@ pub(crate) struct Ground {
     pub config: Config,
     /// What runs commands here.
     pub processes: Processes,
+    /// What keeps what files were, unless the settings say not to.
+    pub snapshots: Option<Snapshots>,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -92,7 +94,12 @@ impl Ground {
         let processes = processes(&config, cages::caging(&folders, &place, &config)?);
         // Whoever needs to know how commands are held waits less later.
         processes.look_ahead();
-        Ok(Self { folders, place, config, processes })
+        let snapshots = snapshots::of(&folders, &place, &config);
+        let processes = match snapshots.clone() {
+            Some(snapshots) => processes.recorded(Arc::new(snapshots)),
+            None => processes,
+        };
+        Ok(Self { folders, place, config, processes, snapshots })
     }
 
     /// How commands run here. The first time it may take a while to know.
@@ -110,6 +117,9 @@ impl Ground {
         let processes = self.processes.clone();
         if let Some(protection) = processes.protection() {
             files.tell(protection);
+        }
+        if let Some(snapshots) = self.snapshots.clone() {
+            files.record(Arc::new(snapshots));
         }
         let images = ImageLimits {
             auto_resize: config.images.auto_resize,
@@ -284,6 +294,9 @@ impl Ground {
         folders::make(&outputs)?;
         crate::outputs::sweep(&outputs);
         crate::scratch::sweep(self.folders.scratch());
+        if let Some(snapshots) = &self.snapshots {
+            snapshots::sweep(snapshots, &self.config);
+        }
         Ok(outputs)
     }
 }

@@ -380,3 +380,6 @@ impl Repositories {
         self.blobs.entry(top).or_insert_with_key(|top| Blobs::open(top)).as_mut()?.get(blob, size)
     }
 }
+
+#[cfg(test)]
+mod tests;
