@@ -199,7 +199,11 @@ async fn answer(plan: &Plan, method: &Method, path: &str, body: &[u8]) -> Result
         Dialect::Responses => responses,
     };
     let Some(at) = list.next(Purpose::Step, answered) else {
-        let message = format!("the scenario has {} answers, and answer {} is asked for", list.places(Purpose::Step), answered + 1);
+        let message = format!(
+            "the scenario has {} answers, and answer {} is asked for",
+            list.places(Purpose::Step),
+            answered + 1
+        );
         return Ok(refuse(StatusCode::BAD_REQUEST, &message));
     };
     let Shape { before, head, pieces } = answers[at].clone();
