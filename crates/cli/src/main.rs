@@ -26,6 +26,7 @@ mod report;
 mod retention;
 mod scratch;
 mod signals;
+mod snapshots;
 mod stdin;
 mod trust;
 mod watch;

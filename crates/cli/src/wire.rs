@@ -9,7 +9,7 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup,
+    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup, Snapshots,
     TaskLimits, Tasks, TurnLimits, Workbench,
 };
 use haft_store::Journal;
@@ -26,7 +26,7 @@ use crate::keys::keys;
 use crate::pages::Fetched;
 use crate::render;
 use crate::trust::{self, Asking};
-use crate::{agents, cages, models};
+use crate::{agents, cages, models, snapshots};
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
@@ -35,6 +35,8 @@ pub(crate) struct Ground {
     pub config: Config,
     /// What runs commands here.
     pub processes: Processes,
+    /// What keeps what files were, unless the settings say not to.
+    pub snapshots: Option<Snapshots>,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -93,7 +95,12 @@ impl Ground {
         let processes = processes(&config, cages::caging(&folders, &place, &config)?);
         // Whoever needs to know how commands are held waits less later.
         processes.look_ahead();
-        Ok(Self { folders, place, config, processes })
+        let snapshots = snapshots::of(&folders, &place, &config);
+        let processes = match snapshots.clone() {
+            Some(snapshots) => processes.recorded(Arc::new(snapshots)),
+            None => processes,
+        };
+        Ok(Self { folders, place, config, processes, snapshots })
     }
 
     /// How commands run here. The first time it may take a while to know.
@@ -111,6 +118,9 @@ impl Ground {
         let processes = self.processes.clone();
         if let Some(protection) = processes.protection() {
             files.tell(protection);
+        }
+        if let Some(snapshots) = self.snapshots.clone() {
+            files.record(Arc::new(snapshots));
         }
         let images = ImageLimits {
             auto_resize: config.images.auto_resize,
@@ -296,6 +306,9 @@ impl Ground {
         folders::make(&outputs)?;
         crate::outputs::sweep(&outputs);
         crate::scratch::sweep(self.folders.scratch());
+        if let Some(snapshots) = &self.snapshots {
+            snapshots::sweep(snapshots, &self.config);
+        }
         Ok(outputs)
     }
 }

@@ -97,7 +97,7 @@ pub use prompt::{Prompt, check_format};
 pub use questions::{NoQuestion, Questions};
 pub use session::Session;
 pub use setup::{Models, NewSession, Options, Setup, Tasks, TurnLimits};
-pub use snapshots::{MAX_EDITED, Recorded, Snapshots};
+pub use snapshots::{Ground, MAX_EDITED, MAX_FILE, Recorded, Snapshots, Survey};
 pub use turn::TurnEnd;
 pub use undo::{Fate, Force, Rewind, Rewound, To, Why};
 pub use workbench::{Answered, Workbench};
