@@ -28,6 +28,9 @@ pub(crate) enum Inbox {
     Prompt(Box<Prompt>, Answer),
     Shell(String, Answer),
     Rewind(Box<Rewind>, oneshot::Sender<Result<Rewound, SessionError>>),
+    Compact(Option<String>, Answer),
+    /// Whoever asks does so no more.
+    Settle(oneshot::Sender<()>),
     Abort,
 }
 
@@ -75,8 +78,12 @@ impl Desk {
     pub(crate) fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
         match wake {
             Some(Inbox::Prompt(prompt, done)) => self.take(*prompt, done),
-            Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Shell(_, done) | Inbox::Compact(_, done)) => {
+                drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
+            }
+            // Whoever does not wait for the turn does not wait for what is beside it.
+            Some(Inbox::Settle(done)) => drop(done),
             Some(Inbox::Abort) => {
                 self.drop_intake();
                 cancel.cancel();

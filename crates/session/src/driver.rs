@@ -3,16 +3,17 @@
 mod past;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use haft_permission::Asker;
 use haft_protocol::{
-    Event, Failure, History, MessageId, PartKind, Session as Record, SessionId, Status, ToolState, Turned,
+    Event, Failure, History, Message, MessageId, PartKind, Session as Record, SessionId, Status, ToolState, Turned,
 };
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -31,11 +32,15 @@ use crate::prompt::title;
 use crate::recover::{close_all, open_since};
 use crate::role::{Memory, Role};
 use crate::setup::Setup;
+use crate::title::{Titled, Titling, found};
 use crate::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
 /// What a model reads of a command that the person ran.
 pub(crate) const BY_HAND: &str = "The user ran this command.";
+
+/// How long a title is waited for when nobody asks any more.
+const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Driver {
     setup: Arc<Setup>,
@@ -47,6 +52,8 @@ pub(crate) struct Driver {
     role: Role,
     /// What its files came to, where that is known.
     tally: Option<Tally>,
+    /// The title that is being found.
+    titling: Option<Titling>,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
@@ -54,7 +61,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Opens what is stored and closes what a crash left open in it.
     pub(crate) async fn open(setup: Setup, record: Record, lease: Lease, kin: Kin) -> Result<Self, SessionError> {
-        let mut history = setup.journal.history(&record.id).await?;
+        let (mut history, mut record) = (setup.journal.history(&record.id).await?, record);
         for turned in history.messages() {
             setup.clock.follow(turned.info.id());
             turned.parts.iter().for_each(|part| setup.clock.follow(&part.id));
@@ -62,15 +69,29 @@ impl Driver {
         let todos = setup.journal.todos(&record.id).await?;
         let why = Failure::aborted(CUT_OFF);
         close_below(&setup, &record.id, history.messages()).await?;
-        let open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
+        let mut open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
+        if record.time.compacting.take().is_some() {
+            let info = Box::new(record.clone());
+            open.push(Event::SessionUpdated { session_id: record.id.clone(), info });
+        }
         record_all(&setup, &mut history, open).await?;
         let setup = Arc::new(setup);
         let memory = memory(&setup, &record, &history, todos, kin);
         let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         let role = Role::new(&setup, casting.usual(), &record, &memory, "");
         let (projection, instructions) = (Projection::default(), Instructions::default());
-        let mut driver =
-            Self { setup, record, history, projection, memory, instructions, role, tally: None, _lease: lease };
+        let mut driver = Self {
+            setup,
+            record,
+            history,
+            projection,
+            memory,
+            instructions,
+            role,
+            tally: None,
+            titling: None,
+            _lease: lease,
+        };
         driver.settle_past().await?;
         Ok(driver)
     }
@@ -86,9 +107,12 @@ impl Driver {
                         let rewound = self.rewind(&rewind).await;
                         let _ = done.send(rewound);
                     }
+                    Some(Inbox::Compact(focus, done)) => self.compact(focus, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Abort) => desk.drop_intake(),
+                    Some(Inbox::Settle(done)) => self.settle(done).await,
                     None => return,
                 },
+                titled = found(&mut self.titling) => self.entitle(titled).await,
                 Some((taken, done)) = desk.intake.next() => {
                     self.begin(taken, done, &mut desk, &mut inbox).await;
                 }
@@ -105,7 +129,14 @@ impl Driver {
         inbox: &mut mpsc::Receiver<Inbox>,
     ) {
         let stored = match taken {
-            Ok(taken) => self.keep_prompt(&taken).await.map(|message| (message, taken.cast)),
+            Ok(taken) => {
+                let untitled = self.record.title.is_empty();
+                let stored = self.keep_prompt(&taken).await;
+                if untitled && stored.is_ok() {
+                    self.titling = Titling::begin(&self.setup, &self.record, &taken.parts, &self.memory.kin);
+                }
+                stored.map(|message| (message, taken.cast))
+            }
             Err(error) => Err(error),
         };
         let (message, mut cast) = match stored {
@@ -208,6 +239,7 @@ impl Driver {
             history: &mut self.history,
             projection: &mut self.projection,
             kin: &self.memory.kin,
+            titling: &mut self.titling,
             arrivals,
             first,
             prompt,
@@ -276,6 +308,68 @@ impl Driver {
         self.sum_up(&first).await;
         self.status(Status::Idle);
         end.map_err(SessionError::from)
+    }
+
+    /// Waits a little for what is done beside the turns.
+    async fn settle(&mut self, done: oneshot::Sender<()>) {
+        if self.titling.is_some()
+            && let Ok(titled) = tokio::time::timeout(SETTLE, found(&mut self.titling)).await
+        {
+            self.entitle(titled).await;
+        }
+        self.titling = None;
+        let _ = done.send(());
+    }
+
+    /// Keeps a title that was found. Without it the session has the one that it began with.
+    async fn entitle(&mut self, titled: Titled) {
+        let Self { setup, record, history, memory, .. } = self;
+        if let Err(error) = titled.keep(setup, record, history, &memory.kin).await {
+            tracing::warn!(error = %haft_tool::with_causes(&error), "the title is not kept");
+        }
+    }
+
+    /// Sums the conversation up because somebody asked for it.
+    async fn compact(
+        &mut self,
+        focus: Option<String>,
+        done: Answer,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) {
+        if self.record.revert.is_some() {
+            return drop(done.send(Err(SessionError::TakenBack(self.record.id.clone()))));
+        }
+        self.status(Status::Busy);
+        let end = self.run_compaction(focus, desk, inbox).await;
+        self.status(Status::Idle);
+        if end.is_err() {
+            self.read_again().await;
+        }
+        let _ = done.send(end.map_err(SessionError::from));
+        desk.end();
+    }
+
+    async fn run_compaction(
+        &mut self,
+        focus: Option<String>,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) -> Result<TurnEnd, TurnError> {
+        let is_prompt = |turned: &&Turned| matches!(turned.info, Message::User(_));
+        let last = self.history.messages().iter().rfind(is_prompt).ok_or(TurnError::NothingToSumUp)?;
+        let (last, cancel) = (last.info.id().clone(), CancellationToken::new());
+        let (_arrive, mut arrivals) = mpsc::channel(1);
+        let turn = self.begin_turn(last.clone(), last, &mut arrivals, cancel.clone());
+        let mut turn = std::pin::pin!(turn.run_compaction(focus).instrument(tracing::info_span!("compaction")));
+        let mut listening = true;
+        loop {
+            tokio::select! {
+                end = &mut turn => return end,
+                // Prompts are taken in meanwhile and begin when it has ended.
+                wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
+            }
+        }
     }
 
     /// Makes `cast` the one who answers, and looks whether the instructions changed.

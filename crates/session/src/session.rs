@@ -229,6 +229,20 @@ impl Session {
         undo::diffs(journal, past, id, prompt).await
     }
 
+    /// Sums the conversation up, but for its end, and goes on with the summary from then on; `focus` says what it is to
+    /// dwell on. What was said stays stored and readable.
+    ///
+    /// [`Session::abort`] stops it, and then everything is as it was, as it is where it fails.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn runs; when there is nothing to sum up, or its end was taken back; when the
+    /// summary is not much shorter, the model fails or the store fails.
+    pub async fn compact(&self, focus: Option<String>) -> Result<TurnEnd, SessionError> {
+        let (done, end) = oneshot::channel();
+        self.ask(Inbox::Compact(focus, done), end).await
+    }
+
     async fn ask(
         &self,
         wake: Inbox,
@@ -241,6 +255,16 @@ impl Session {
             // Stopped before it was stored, or the session's task is gone.
             Err(_) if self.inbox.is_closed() => Err(ended()),
             Err(_) => Ok(TurnEnd::Aborted),
+        }
+    }
+
+    /// Waits, half a second at most, for what is done beside the turns: a title that is still being found. What is not
+    /// done by then is given up. To be called before the last handle is dropped.
+    pub async fn settle(&self) {
+        let (done, end) = oneshot::channel();
+        if self.inbox.send(Inbox::Settle(done)).await.is_ok() {
+            // No answer is one, too: there is nothing to wait for.
+            let _ = end.await;
         }
     }
 

@@ -10,7 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, InstructionFiles, Model, Past, Questions};
+use crate::{Agents, Command, Compaction, InstructionFiles, Model, Past, Questions};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -66,6 +66,10 @@ pub struct Options {
     pub tasks: Tasks,
     /// What is remembered of files, so that changes to them can be taken back; nothing where left out.
     pub past: Option<Past>,
+    /// How a long session is made shorter.
+    pub compaction: Compaction,
+    /// The model for titles, where they are wanted and no agent `title` names another.
+    pub small: Option<Model>,
 }
 
 /// What agents may hand to others.

@@ -225,7 +225,8 @@ impl Turn<'_> {
     /// Takes note of a call of `tool` that was held back because it goes in circles. `Some` ends the turn.
     fn circled(&mut self, denied: &Denied, tool: &str) -> Option<TurnEnd> {
         // Nobody is there to stop it: it is told once, and the next time is the last.
-        let last = self.state.warned && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. });
+        let told = self.state.warned || self.state.trail.reminded;
+        let last = told && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. });
         self.state.warned = true;
         last.then(|| TurnEnd::Circles { tool: tool.to_owned() })
     }

@@ -15,7 +15,7 @@ pub type Cause = Arc<dyn Error + Send + Sync>;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Somebody else owns the session: watch it, or wait until they are done.
-    #[error("session {session} is in use{}; wait until that ends, or stop it", by(*.holder))]
+    #[error("session {session} is in use{}; `haft session show {session} --follow` watches it, or wait until that ends", by(*.holder))]
     Busy {
         /// The session.
         session: SessionId,
@@ -141,8 +141,10 @@ enum Failed {
 impl Failed {
     fn from_code(extended: u32) -> Self {
         const NO_ROOM_FOR_SHARED_MEMORY: u32 = 4874;
+        // A quota, or a limit on the size of files: SQLite knows only the full disk by name.
+        const NOT_WRITTEN: u32 = 778;
         match (extended, extended & 0xff) {
-            (NO_ROOM_FOR_SHARED_MEMORY, _) | (_, 13) => Failed::Full,
+            (NO_ROOM_FOR_SHARED_MEMORY | NOT_WRITTEN, _) | (_, 13) => Failed::Full,
             // No permission, read-only, cannot be opened.
             (_, 3 | 8 | 14) => Failed::NotWritable,
             (_, 5 | 6) => Failed::Locked,
@@ -161,7 +163,9 @@ fn damage(path: &Path, row: Option<&str>) -> String {
     let path = path.display();
     match row {
         Some(row) => format!("{row} in {path} cannot be read; other sessions are not affected"),
-        None => format!("{path} is not a database that haft can read; move it away, or set HAFT_DB to another file"),
+        None => format!(
+            "{path} is not a database that haft can read; end every haft that is open and try again, move it away, or set HAFT_DB to another file"
+        ),
     }
 }
 
@@ -178,6 +182,7 @@ mod tests {
     fn extended_codes_are_sorted_by_their_kind() {
         check(13, Failed::Full);
         check(4874, Failed::Full);
+        check(778, Failed::Full);
         check(8, Failed::NotWritable);
         check(1032, Failed::NotWritable);
         check(14, Failed::NotWritable);
@@ -208,11 +213,11 @@ mod tests {
         ];
         let text: String = errors.iter().map(|error| format!("{error}\n")).collect();
         expect_test::expect![[r#"
-            session ses_1 is in use by process 7; wait until that ends, or stop it
+            session ses_1 is in use by process 7; `haft session show ses_1 --follow` watches it, or wait until that ends
             cannot write /d/haft.db; make it writable, or choose another place with HAFT_DB (a file) or XDG_DATA_HOME (a folder)
             no space is left for /d/haft.db; free some space and run the same command again, nothing stored was lost
             /d/haft.db has format 9 of a newer haft and this one knows formats up to 1; upgrade haft, or set HAFT_DB to another file (this one was not changed)
-            /d/haft.db is not a database that haft can read; move it away, or set HAFT_DB to another file
+            /d/haft.db is not a database that haft can read; end every haft that is open and try again, move it away, or set HAFT_DB to another file
             part prt_1 in /d/haft.db cannot be read; other sessions are not affected
             another program has kept /d/haft.db locked; wait until it is done and run the same command again
             message msg_1 is not stored; record it first

@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_protocol::{Event, History, Session, SessionId, Todo};
+use haft_protocol::{Event, History, MessageId, Session, SessionId, Todo, Turned};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use crate::lease::{Lease, Leases};
+use crate::StoreError;
+use crate::lease::{Lease, Leases, Owner};
 use crate::memory::Memory;
-use crate::rows::Shelf;
+use crate::open::{self, Opened, Remark};
+use crate::reader;
+use crate::rows::{Shelf, Shut};
+use crate::watch::Watch;
 use crate::writer::{Command, Writer};
-use crate::{StoreError, sqlite};
 
 /// Most events that wait for the writer. Beyond, [`Journal::record`] waits.
 const MAX_WAITING: usize = 1024;
@@ -32,11 +35,12 @@ struct Inner {
     told: broadcast::Sender<Event>,
     reader: Reader,
     leases: Leases,
+    remarks: Vec<Remark>,
 }
 
 #[derive(Debug)]
-enum Reader {
-    File(sqlite::Reader),
+pub(crate) enum Reader {
+    File(reader::Reader),
     Memory(Memory),
 }
 
@@ -49,17 +53,24 @@ pub struct Filter {
     pub roots: bool,
     /// No more than this many; 100 by default.
     pub limit: usize,
+    /// Also those that were put away.
+    pub archived: bool,
+    /// Only those with this in their title, large or small.
+    pub title: Option<String>,
 }
 
 impl Default for Filter {
     fn default() -> Self {
-        Self { directory: None, roots: false, limit: 100 }
+        Self { directory: None, roots: false, limit: 100, archived: false, title: None }
     }
 }
 
 impl Journal {
     /// Opens the database at `path`, which other processes may have open too. Makes the folder (mode 0700) and the
     /// file (mode 0600) when they are not there, and brings an older one up to date after a backup beside it.
+    ///
+    /// A damaged one is put aside, and what can be read of it goes into a new one, unless somebody works on a session;
+    /// where nothing can be written it is opened for reading alone. [`Journal::remarks`] says what happened.
     ///
     /// Runs within a Tokio runtime with its clock enabled.
     ///
@@ -69,10 +80,16 @@ impl Journal {
     /// a database of haft, [`StoreError::Locked`].
     pub async fn open(path: &Path) -> Result<Journal, StoreError> {
         let path = std::path::absolute(path).map_err(|error| StoreError::io(path, error))?;
-        let (shelf, reader) = sqlite::open(&path).await?;
-        let leases = Leases::beside(&path);
-        leases.sweep();
-        Ok(Self::start(shelf, Reader::File(reader), leases))
+        let Opened { shelf, reader, leases, remarks } = open::open(&path).await?;
+        Ok(match shelf {
+            Ok(shelf) => Self::start(shelf, Reader::File(reader), leases, remarks),
+            Err(why) => Self::start(Shut(why), Reader::File(reader), leases, remarks),
+        })
+    }
+
+    /// What the person should be told about the store that was opened.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.inner.remarks
     }
 
     /// A journal that keeps everything in memory until its last handle is gone, and behaves the same otherwise. For
@@ -83,15 +100,15 @@ impl Journal {
     /// Outside a Tokio runtime.
     pub fn memory() -> Journal {
         let memory = Memory::default();
-        Self::start(memory.clone(), Reader::Memory(memory), Leases::in_process())
+        Self::start(memory.clone(), Reader::Memory(memory), Leases::in_process(), Vec::new())
     }
 
-    fn start(shelf: impl Shelf, reader: Reader, leases: Leases) -> Self {
+    fn start(shelf: impl Shelf, reader: Reader, leases: Leases, remarks: Vec<Remark>) -> Self {
         let (inbox, commands) = mpsc::channel(MAX_WAITING);
         let told = broadcast::Sender::new(MAX_BEHIND);
         // Owned by the handles: it stops when the last of them drops the inbox, or on `Close`.
         tokio::spawn(Writer::new(shelf, told.clone()).run(commands));
-        Self { inner: Arc::new(Inner { inbox, told, reader, leases }) }
+        Self { inner: Arc::new(Inner { inbox, told, reader, leases, remarks }) }
     }
 
     /// Saves `event`, then tells subscribers. Both happen in the order of the calls, also when the future is dropped
@@ -175,18 +192,53 @@ impl Journal {
         }
     }
 
-    /// The messages of one session with everything told so far; empty when there is no such session.
+    /// The messages of one session with everything told so far; empty when there is no such session. What cannot be
+    /// read is stood for by words that say so, to people and not to models.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Damaged`] with the row that cannot be read, [`StoreError::Closed`], and as [`Journal::record`]
-    /// when words that were told cannot be stored.
+    /// When the file as a whole cannot be read; [`StoreError::Closed`], and as [`Journal::record`] when words that were
+    /// told cannot be stored.
     pub async fn history(&self, id: &SessionId) -> Result<History, StoreError> {
         self.ask(|done| Command::Settle { session: id.clone(), done }).await?;
         match self.reader()? {
             Reader::File(file) => file.history(id).await,
             Reader::Memory(memory) => Ok(memory.history(id)),
         }
+    }
+
+    /// The last `limit` messages of one session, or the last before the message `before`, oldest first. For those who
+    /// show a long one page by page; words may be missing that were told within the last 250 ms.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] when there is no such message; when the file as a whole cannot be read;
+    /// [`StoreError::Closed`].
+    pub async fn messages(
+        &self,
+        id: &SessionId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Turned>, StoreError> {
+        match self.reader()? {
+            Reader::File(file) => file.messages(id, before, limit).await,
+            Reader::Memory(memory) => memory.messages(id, before, limit),
+        }
+    }
+
+    /// Follows a session that this or another process works on: what is stored of it now, and then what changes, as
+    /// events. Nothing when there is no such session.
+    ///
+    /// # Errors
+    ///
+    /// When the file as a whole cannot be read; [`StoreError::Closed`].
+    pub async fn watch(&self, id: &SessionId) -> Result<Option<Watch>, StoreError> {
+        Watch::begin(self.clone(), id.clone()).await
+    }
+
+    /// Who works on a session, in this or another process on this machine.
+    pub fn owner(&self, id: &SessionId) -> Option<Owner> {
+        self.inner.leases.owner(id)
     }
 
     /// The list of things to do of one session; empty when it has none, or there is no such session.
@@ -236,7 +288,7 @@ impl Journal {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    fn reader(&self) -> Result<&Reader, StoreError> {
+    pub(crate) fn reader(&self) -> Result<&Reader, StoreError> {
         if self.inner.inbox.is_closed() {
             return Err(StoreError::Closed);
         }
@@ -299,7 +351,8 @@ mod tests {
 
     impl Watched {
         fn journal(&self) -> Journal {
-            Journal::start(self.clone(), Reader::Memory(self.memory.clone()), Leases::in_process())
+            let reader = Reader::Memory(self.memory.clone());
+            Journal::start(self.clone(), reader, Leases::in_process(), Vec::new())
         }
 
         fn fail(&self, part: &Part) {
@@ -457,9 +510,10 @@ mod tests {
     #[tokio::test]
     async fn a_full_disk_fails_the_call_that_no_longer_fits_and_none_after_there_is_room() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut shelf, reader) = sqlite::open(&folder.path().join("haft.db")).await.unwrap();
+        let Opened { shelf, reader, .. } = open::open(&folder.path().join("haft.db")).await.unwrap();
+        let mut shelf = shelf.unwrap();
         shelf.run("PRAGMA max_page_count = 40").await.unwrap();
-        let journal = Journal::start(shelf, Reader::File(reader), Leases::in_process());
+        let journal = Journal::start(shelf, Reader::File(reader), Leases::in_process(), Vec::new());
         let first = growing(&journal, 1).await;
         let message = samples::prompt(&samples::session("ses_1"), "msg_1");
         let parts: Vec<_> =

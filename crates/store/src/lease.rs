@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_protocol::{Id, SessionId};
 
 use crate::StoreError;
-use crate::sqlite::{make_folder, private};
+use crate::open::{make_folder, private};
 
 /// Most files of ended owners that one opening looks at.
 const MAX_SWEPT: usize = 64;
@@ -22,10 +22,19 @@ pub struct Lease {
     _held: Held,
 }
 
+/// Who works on a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    /// The process.
+    pub pid: u32,
+    /// Since when, in Unix milliseconds.
+    pub since: u64,
+}
+
 #[derive(Debug)]
 enum Held {
     // Closing it frees the lock. The file stays: only `Leases::sweep` may take one away.
-    File { _lock: File },
+    File { lock: File },
     InProcess { set: Set, id: SessionId },
 }
 
@@ -65,6 +74,32 @@ impl Leases {
         Ok(Lease { _held: held })
     }
 
+    /// Who works on a session, as far as they said and live on this machine. Takes no lock, so it is in nobody's way.
+    pub(crate) fn owner(&self, id: &SessionId) -> Option<Owner> {
+        match self {
+            Leases::Folder(folder) => {
+                let mut file = File::open(folder.join(id.as_str())).ok()?;
+                let since = file.metadata().and_then(|meta| meta.modified()).ok()?;
+                let since = since.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis();
+                let pid = holder(&mut file).filter(|&pid| lives(pid))?;
+                Some(Owner { pid, since: u64::try_from(since).ok()? })
+            }
+            Leases::InProcess(set) => {
+                let held = lock(set).contains(id);
+                held.then(|| Owner { pid: std::process::id(), since: 0 })
+            }
+        }
+    }
+
+    /// The process that works on any session here, if one does.
+    pub(crate) fn any_held(&self) -> Option<u32> {
+        let Leases::Folder(folder) = self else { return None };
+        let files = folder.read_dir().ok()?.flatten().map(|file| file.path()).filter(|path| is_lease(path));
+        files.filter_map(|path| File::open(path).ok()).find_map(|mut file| {
+            matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| holder(&mut file).unwrap_or(0))
+        })
+    }
+
     /// Takes away files that ended owners left. Nothing hangs on it, so whatever fails is left to the next time.
     pub(crate) fn sweep(&self) {
         let Leases::Folder(folder) = self else { return };
@@ -87,7 +122,8 @@ impl Leases {
 impl Drop for Held {
     fn drop(&mut self) {
         match self {
-            Held::File { .. } => {}
+            // Nobody is there any more, though the process may live on.
+            Held::File { lock } => drop(lock.set_len(0)),
             Held::InProcess { set, id } => {
                 lock(set).remove(id);
             }
@@ -113,7 +149,7 @@ fn claim_file(folder: &Path, id: &SessionId) -> Result<Held, StoreError> {
     }
     let signed = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
     signed.map_err(|error| StoreError::io(&path, error))?;
-    Ok(Held::File { _lock: file })
+    Ok(Held::File { lock: file })
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
@@ -125,6 +161,19 @@ fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(16).read_to_string(&mut text).ok()?;
     text.parse().ok()
+}
+
+/// Whether there is such a process.
+#[cfg(unix)]
+fn lives(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    // Somebody else's process is one as well.
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn lives(_: u32) -> bool {
+    true
 }
 
 fn is_lease(path: &Path) -> bool {
@@ -152,7 +201,10 @@ mod tests {
         let busy = leases.claim(&id("ses_1")).unwrap_err();
         let me = std::process::id();
         assert!(matches!(busy, StoreError::Busy { holder: Some(pid), .. } if pid == me), "{busy}");
+        assert_eq!(leases.owner(&id("ses_1")).map(|owner| owner.pid), Some(me));
+        assert_eq!(leases.any_held(), Some(me));
         drop(lease);
+        assert_eq!((leases.owner(&id("ses_1")), leases.any_held()), (None, None));
         let _again = leases.claim(&id("ses_1")).unwrap();
     }
 

@@ -14,22 +14,33 @@
 //! | events a listener may be behind | 4,096 | it is told how many it missed and reads again |
 //! | wait for another process that writes | 10 s | [`StoreError::Locked`] |
 //! | wait for another process that migrates | 30 s | [`StoreError::Locked`] |
-//! | connections that read | 2 | readers take turns |
+//! | connections that read | 2, and one for each watcher | readers take turns |
+//! | messages of a history that are read at once | 128 | the next block follows |
+//! | wait of a watcher before it looks again | 100 ms | |
+//! | a log that is checked when opening; one that is salvaged | 64 MiB; 256 MiB | not checked; left out |
+//! | a row that is salvaged | 256 MiB | counts as lost |
 //! | write-ahead log left on disk | 16 MiB | cut back at the next checkpoint |
 //! | left lock files looked at when opening | 64 | the next opening takes more |
 //! | backups | one for each format it migrated from | replaced |
 //!
-//! **Never here:** what an event means, what a model is sent, repairs of a history. A row that cannot be read is
-//! reported, not mended.
+//! A file that is damaged is put aside when it is opened, and what can be read of it goes into a new one ([`Remark`] says
+//! so). A row that cannot be read is stood for by words that say so; they are for people, and no model is sent them.
+//!
+//! **Never here:** what an event means, what a model is sent, repairs of a history.
 
+mod disk;
 mod error;
 mod growing;
 mod journal;
 mod lease;
 mod memory;
 mod migrate;
+mod open;
+mod reader;
 mod rows;
+mod salvage;
 mod sqlite;
+mod watch;
 mod writer;
 
 #[cfg(test)]
@@ -38,4 +49,7 @@ mod samples;
 
 pub use error::{Cause, StoreError};
 pub use journal::{Filter, Journal};
-pub use lease::Lease;
+pub use lease::{Lease, Owner};
+pub use open::Remark;
+pub use salvage::Salvaged;
+pub use watch::Watch;

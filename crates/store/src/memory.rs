@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::{Event, History, Message, Part, PartId, Session, SessionId, Todo};
+use haft_protocol::{Event, History, Message, MessageId, Part, PartId, Session, SessionId, Todo, Turned};
 
 use crate::rows::{Change, Shelf};
 use crate::{Filter, StoreError};
@@ -34,6 +34,11 @@ impl Memory {
             .map(|kept| &kept.info)
             .filter(|info| filter.directory.as_ref().is_none_or(|directory| info.directory == *directory))
             .filter(|info| !filter.roots || info.parent_id.is_none())
+            .filter(|info| filter.archived || info.time.archived.is_none())
+            .filter(|info| {
+                let wanted = filter.title.as_ref().map(|title| title.to_ascii_lowercase());
+                wanted.is_none_or(|wanted| info.title.to_ascii_lowercase().contains(&wanted))
+            })
             .collect();
         found.sort_by_key(|info| (Reverse(info.time.updated), Reverse(info.time.created), &info.id));
         found.into_iter().take(filter.limit).cloned().collect()
@@ -49,6 +54,25 @@ impl Memory {
 
     pub(crate) fn history(&self, id: &SessionId) -> History {
         self.lock().get(id).map(|kept| kept.history.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn messages(
+        &self,
+        id: &SessionId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Turned>, StoreError> {
+        let history = self.history(id);
+        let all = history.messages();
+        let end = match before {
+            None => all.len(),
+            Some(before) => all
+                .iter()
+                .position(|turned| turned.info.id() == before)
+                .ok_or_else(|| StoreError::Missing { row: format!("message {before}") })?,
+        };
+        let all = all.get(..end).unwrap_or_default();
+        Ok(all.get(end.saturating_sub(limit)..).unwrap_or_default().to_vec())
     }
 
     pub(crate) fn todos(&self, id: &SessionId) -> Vec<Todo> {

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use crate::StoreError;
 use crate::lease::lock_folder;
-use crate::sqlite::{make_folder, private};
+use crate::open::{make_folder, private};
 
 /// Every format there ever was, each as the step from the one before. Append only: a step that was released is never
 /// changed. Foreign keys are off while a step runs and are checked after it.
@@ -18,6 +18,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_sessions.sql"),
     include_str!("migrations/0002_todos.sql"),
     include_str!("migrations/0003_children.sql"),
+    include_str!("migrations/0004_revisions.sql"),
 ];
 
 /// Says "haft" in the file's header, so that another program's database is not taken for ours.
@@ -25,23 +26,27 @@ const APPLICATION: i64 = 0x6861_6674;
 const RETRY_AFTER: Duration = Duration::from_millis(20);
 const MAX_TRIES: u32 = 1500;
 
-/// Takes every step of `steps` that the database has not seen.
+/// Takes every step of `steps` that the database has not seen. A new one gets the journal `mode`, `WAL` or `TRUNCATE`.
+/// Says whether it was a new one.
 pub(crate) async fn migrate(
     connection: &mut SqliteConnection,
     path: &Path,
     steps: &[&'static str],
-) -> Result<(), StoreError> {
+    mode: &str,
+) -> Result<bool, StoreError> {
     let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
     // The usual case costs one statement and no lock.
     if found(connection, path, known).await? == known {
-        return Ok(());
+        return Ok(false);
     }
-    let _alone = alone(path).await?;
+    let _alone = alone(path, MIGRATING).await?;
     // Somebody may have been faster.
-    match found(connection, path, known).await? {
-        found if found == known => return Ok(()),
+    let from = found(connection, path, known).await?;
+    match from {
+        found if found == known => return Ok(false),
         // Stays with the file, and is refused while anybody else has it open: one more reason to be alone.
-        0 => run(connection, path, "PRAGMA journal_mode = WAL").await?,
+        0 if mode == "WAL" => run(connection, path, "PRAGMA journal_mode = WAL").await?,
+        0 => run(connection, path, "PRAGMA journal_mode = TRUNCATE").await?,
         found => back_up(connection, path, found).await?,
     }
     run(connection, path, "PRAGMA foreign_keys = OFF").await?;
@@ -55,7 +60,13 @@ pub(crate) async fn migrate(
         let _ = run(connection, path, "ROLLBACK").await;
     }
     run(connection, path, "PRAGMA foreign_keys = ON").await?;
-    taken
+    taken.map(|()| from == 0)
+}
+
+/// Whether it is a database of haft in a format that can be read.
+pub(crate) async fn is_known(connection: &mut SqliteConnection, path: &Path, steps: &[&'static str]) -> bool {
+    let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
+    matches!(found(connection, path, known).await, Ok(format) if format > 0)
 }
 
 /// The format of the file: the number of steps it has seen, at most `known`.
@@ -102,11 +113,14 @@ async fn back_up(connection: &mut SqliteConnection, path: &Path, found: u32) -> 
     copied.map(drop).map_err(|error| StoreError::sql(&backup, error))
 }
 
-/// Waits until no other process makes or migrates a database in this folder.
-async fn alone(path: &Path) -> Result<File, StoreError> {
+/// The lock of whoever makes or migrates a database. It stays, so it says that haft was at work here.
+pub(crate) const MIGRATING: &str = ".migrate";
+
+/// Waits until no other process holds the lock called `name` of this folder.
+pub(crate) async fn alone(path: &Path, name: &str) -> Result<File, StoreError> {
     let folder = lock_folder(path);
     make_folder(&folder)?;
-    let lock = folder.join(".migrate");
+    let lock = folder.join(name);
     let file = private().create(true).truncate(false).open(&lock).map_err(|error| StoreError::io(&lock, error))?;
     for _ in 0..MAX_TRIES {
         match file.try_lock() {
@@ -145,7 +159,7 @@ mod tests {
     /// A database of the first format with one full cup.
     async fn old(path: &Path) -> SqliteConnection {
         let mut connection = connect(path).await;
-        migrate(&mut connection, path, &[FIRST]).await.unwrap();
+        migrate(&mut connection, path, &[FIRST], "WAL").await.unwrap();
         run(&mut connection, path, "INSERT INTO cup VALUES (1); INSERT INTO tea VALUES (1);").await.unwrap();
         connection
     }
@@ -163,7 +177,7 @@ mod tests {
         assert!(!backup.exists());
 
         let steps = [FIRST, MORE, REBUILD];
-        migrate(&mut connection, &path, &steps).await.unwrap();
+        migrate(&mut connection, &path, &steps, "WAL").await.unwrap();
         assert_eq!(count(&mut connection, "SELECT count(*) FROM cup WHERE handle = 'haft'").await, 1);
         assert_eq!(count(&mut connection, "SELECT count(*) FROM tea").await, 1);
         assert_eq!(count(&mut connection, "SELECT foreign_keys FROM pragma_foreign_keys").await, 1);
@@ -181,13 +195,13 @@ mod tests {
         let path = folder.path().join("haft.db");
         let mut connection = old(&path).await;
         for bad in ["SELECT nonsense", LOSES_CUPS] {
-            migrate(&mut connection, &path, &[FIRST, MORE, bad]).await.unwrap_err();
+            migrate(&mut connection, &path, &[FIRST, MORE, bad], "WAL").await.unwrap_err();
             assert_eq!(found(&mut connection, &path, 3).await.unwrap(), 1, "{bad}");
             assert_eq!(count(&mut connection, "SELECT count(*) FROM pragma_table_info('cup')").await, 1, "{bad}");
             assert_eq!(count(&mut connection, "SELECT count(*) FROM cup, tea").await, 1, "{bad}");
         }
         // The backup of the failed tries does not stand in the way.
-        migrate(&mut connection, &path, &[FIRST, MORE]).await.unwrap();
+        migrate(&mut connection, &path, &[FIRST, MORE], "WAL").await.unwrap();
     }
 
     #[tokio::test]
@@ -195,12 +209,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("haft.db");
         let mut connection = old(&path).await;
-        migrate(&mut connection, &path, &[FIRST, MORE]).await.unwrap();
+        migrate(&mut connection, &path, &[FIRST, MORE], "WAL").await.unwrap();
         connection.close().await.unwrap();
         let before = std::fs::read(&path).unwrap();
 
         let mut connection = connect(&path).await;
-        let refused = migrate(&mut connection, &path, &[FIRST]).await.unwrap_err();
+        let refused = migrate(&mut connection, &path, &[FIRST], "WAL").await.unwrap_err();
         assert!(matches!(refused, StoreError::Newer { found: 2, known: 1, .. }), "{refused}");
         connection.close().await.unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -213,7 +227,7 @@ mod tests {
             let path = folder.path().join("haft.db");
             let mut connection = connect(&path).await;
             run(&mut connection, &path, sql).await.unwrap();
-            let refused = migrate(&mut connection, &path, &[FIRST]).await.unwrap_err();
+            let refused = migrate(&mut connection, &path, &[FIRST], "WAL").await.unwrap_err();
             assert!(matches!(refused, StoreError::Damaged { row: None, .. }), "{sql}: {refused}");
         }
     }

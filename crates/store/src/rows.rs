@@ -82,6 +82,21 @@ impl Change<'_> {
     }
 }
 
+impl Change<'_> {
+    /// The session from which something is taken that no row tells of any more.
+    pub(crate) fn removed_from(&self) -> Option<&SessionId> {
+        match self {
+            Change::MessageRemoved { session, .. } | Change::PartRemoved { session, .. } => Some(session),
+            Change::Session(_)
+            | Change::Message(_)
+            | Change::Part { .. }
+            | Change::Grown(_)
+            | Change::SessionRemoved(_)
+            | Change::Todos { .. } => None,
+        }
+    }
+}
+
 /// The writing side of whatever keeps the rows. One task owns it.
 pub(crate) trait Shelf: Send + 'static {
     /// Makes `changes`, in order. After an error they may be tried again, together or alone.
@@ -96,6 +111,23 @@ pub(crate) trait Shelf: Send + 'static {
 
     /// Lets go of it.
     fn close(self) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+/// What cannot be written: says why to everybody who tries.
+pub(crate) struct Shut(pub(crate) StoreError);
+
+impl Shelf for Shut {
+    async fn write(&mut self, _: &[Change<'_>]) -> Result<(), StoreError> {
+        Err(self.0.clone())
+    }
+
+    async fn part(&mut self, _: &SessionId, _: &PartId) -> Result<Option<Part>, StoreError> {
+        Err(self.0.clone())
+    }
+
+    async fn close(self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -300,7 +300,7 @@ async fn resumed(args: &Run, here: &Place, journal: &Journal) -> Result<Option<R
         return Ok(None);
     }
     let directory = here.directory.display().to_string();
-    let filter = Filter { directory: Some(directory.clone()), roots: true, limit: MAX_EMPTY };
+    let filter = Filter { directory: Some(directory.clone()), roots: true, limit: MAX_EMPTY, ..Filter::default() };
     for record in journal.sessions(&filter).await? {
         // Nothing was ever said in a session whose first prompt could not be taken.
         let used = record.tokens != Tokens::default();

@@ -17,7 +17,7 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
     match command {
         Session::List { all, max_count, json, dir } => {
             let directory = if all { None } else { Some(place(dir.as_deref())?.directory.display().to_string()) };
-            let filter = Filter { directory, roots: true, limit: max_count };
+            let filter = Filter { directory, roots: true, limit: max_count, ..Filter::default() };
             let sessions = journal(&Folders::find()?).await?.sessions(&filter).await?;
             list(&sessions, all, json)
         }
@@ -47,7 +47,7 @@ async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result
         }
         None => {
             let directory = Some(place(dir)?.directory.display().to_string());
-            let newest = journal.sessions(&Filter { directory, roots: true, limit: 1 }).await?;
+            let newest = journal.sessions(&Filter { directory, roots: true, limit: 1, ..Filter::default() }).await?;
             newest.into_iter().next().context("there is no session of this folder yet; `haft run` makes one")
         }
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod compaction;
 mod crash;
 mod ends;
 mod forms;
@@ -13,5 +14,6 @@ mod scene;
 mod shown;
 mod stored;
 mod tasks;
+mod titles;
 mod wire;
 mod within;

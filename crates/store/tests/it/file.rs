@@ -113,26 +113,40 @@ async fn a_database_of_a_newer_haft_is_refused_and_loses_nothing() {
     assert!(matches!(refused, StoreError::Newer { found: 999, .. }), "{refused:?}");
     assert!(refused.to_string().contains("upgrade haft"), "{refused}");
 
-    sql(&path, "PRAGMA user_version = 3").await;
+    sql(&path, "PRAGMA user_version = 4").await;
     assert_eq!(read(&Journal::open(&path).await.unwrap(), &part).await, "");
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_named_and_harms_no_other_session() {
+async fn a_row_that_cannot_be_read_is_stood_for_and_harms_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("haft.db");
     let journal = Journal::open(&path).await.unwrap();
     let (hurt, whole) = (begin(&journal, "ses_hurt").await, begin(&journal, "ses_whole").await);
+    let message = prompt(&session("ses_hurt"), "msg_1");
+    let after = text(&message, "prt_2", "still here");
+    journal.record(put(&after)).await.unwrap();
     let damaged = |error: StoreError, want: &str| {
         assert!(matches!(&error, StoreError::Damaged { row: Some(row), .. } if row == want), "{error:?}");
         assert!(error.to_string().contains(want), "{error}");
     };
 
-    sql(&path, "UPDATE part SET data = '{\"id\":' WHERE session_id = 'ses_hurt'").await;
-    damaged(journal.history(&hurt.session_id).await.unwrap_err(), "part prt_1");
-    damaged(journal.record(words(&hurt, "x")).await.unwrap_err(), "part prt_1");
+    // Broken JSON, and bytes that are no text at all.
+    for broken in ["'{\"id\":'", "CAST(x'ff0a09fe' AS TEXT)", "'{}'"] {
+        let update = format!("UPDATE part SET data = {broken} WHERE id = 'prt_1' AND session_id = 'ses_hurt'");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(update)).execute(&mut outside(&path).await).await.unwrap();
+        let history = journal.history(&hurt.session_id).await.unwrap();
+        let lost = history.part(&hurt.id).unwrap();
+        let PartKind::Text { text, ignored: true, synthetic: true, .. } = &lost.kind else { panic!("{lost:?}") };
+        assert!(text.contains("part prt_1"), "{text}");
+        assert_eq!(history.part(&after.id), Some(&after), "{broken}");
+        damaged(journal.record(words(&hurt, "x")).await.unwrap_err(), "part prt_1");
+    }
     sql(&path, "UPDATE message SET data = '{}' WHERE session_id = 'ses_hurt'").await;
-    damaged(journal.history(&hurt.session_id).await.unwrap_err(), "message msg_1");
+    let history = journal.history(&hurt.session_id).await.unwrap();
+    let haft_protocol::Message::Assistant(lost) = &history.messages()[0].info else { panic!("{history:?}") };
+    assert!(lost.error.as_ref().unwrap().message().contains("message msg_1"), "{lost:?}");
+    assert_eq!(history.part(&after.id), Some(&after));
     sql(&path, "UPDATE session SET data = '' WHERE id = 'ses_hurt'").await;
     damaged(journal.session(&hurt.session_id).await.unwrap_err(), "session ses_hurt");
 
@@ -198,29 +212,53 @@ async fn a_thousand_deltas_are_a_handful_of_row_writes() {
     assert!(written >= 1 && u128::try_from(written).unwrap() <= bound, "{written} rows, at most {bound}");
 }
 
-/// The first format, as the first release wrote it.
-const FIRST: &str = include_str!("../../src/migrations/0001_sessions.sql");
+/// The steps to every format that there was, as they were released.
+const FORMATS: [&str; 4] = [
+    include_str!("../../src/migrations/0001_sessions.sql"),
+    include_str!("../../src/migrations/0002_todos.sql"),
+    include_str!("../../src/migrations/0003_children.sql"),
+    include_str!("../../src/migrations/0004_revisions.sql"),
+];
 
 #[tokio::test]
-async fn a_database_of_the_first_format_gets_lists_of_things_to_do_and_loses_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("haft.db");
-    let info = session("ses_1");
-    {
-        let mut old = outside(&path).await;
-        sqlx::raw_sql(FIRST).execute(&mut old).await.unwrap();
-        sqlx::raw_sql("PRAGMA user_version = 1; PRAGMA application_id = 1751213684").execute(&mut old).await.unwrap();
-        let insert = "INSERT INTO session (id, directory, time_created, time_updated, data) VALUES (?1, ?2, 0, 0, ?3)";
-        let row = sqlx::query(insert).bind("ses_1").bind("/project").bind(serde_json::to_string(&info).unwrap());
-        row.execute(&mut old).await.unwrap();
-        old.close().await.unwrap();
+async fn a_database_of_every_older_format_is_brought_up_to_date_and_loses_nothing() {
+    for format in 1..FORMATS.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("haft.db");
+        let info = session("ses_1");
+        let message = prompt(&info, "msg_1");
+        let part = text(&message, "prt_1", "old words");
+        {
+            let mut old = outside(&path).await;
+            for step in &FORMATS[..format] {
+                sqlx::raw_sql(*step).execute(&mut old).await.unwrap();
+            }
+            let header = format!("PRAGMA user_version = {format}; PRAGMA application_id = 1751213684");
+            sqlx::raw_sql(sqlx::AssertSqlSafe(header)).execute(&mut old).await.unwrap();
+            let insert = "
+                INSERT INTO session (id, directory, time_created, time_updated, data) VALUES ('ses_1', '/project', 0, 0, ?1);
+                INSERT INTO message (session_id, id, seq, time_created, data) VALUES ('ses_1', 'msg_1', 1, 0, ?2);
+                INSERT INTO part (session_id, message_id, id, seq, time_created, data)
+                VALUES ('ses_1', 'msg_1', 'prt_1', 1, 0, ?3)";
+            let row = sqlx::query(insert).bind(serde_json::to_string(&info).unwrap());
+            let row = row.bind(serde_json::to_string(&message).unwrap()).bind(serde_json::to_string(&part).unwrap());
+            row.execute(&mut old).await.unwrap();
+            old.close().await.unwrap();
+        }
+        let journal = Journal::open(&path).await.unwrap();
+        assert!(journal.remarks().is_empty(), "{:?}", journal.remarks());
+        assert_eq!(journal.session(&info.id).await.unwrap(), Some(info.clone()));
+        assert_eq!(read(&journal, &part).await, "old words");
+        assert_eq!(journal.todos(&info.id).await.unwrap(), []);
+        journal.record(to_do(&info.id, "one")).await.unwrap();
+        journal.record(words(&part, " and new ones")).await.unwrap();
+        journal.close().await.unwrap();
+        let journal = Journal::open(&path).await.unwrap();
+        assert_eq!(journal.todos(&info.id).await.unwrap()[0].content, "one");
+        assert_eq!(read(&journal, &part).await, "old words and new ones");
+        // What was there before, in its own format.
+        let backup = outside(&folder.path().join(format!("haft.db.v{format}.bak"))).await;
+        let count = sqlx::query_scalar::<_, i64>("SELECT user_version FROM pragma_user_version");
+        assert_eq!(count.fetch_one(&mut { backup }).await.unwrap(), i64::try_from(format).unwrap());
     }
-    let journal = Journal::open(&path).await.unwrap();
-    assert_eq!(journal.session(&info.id).await.unwrap(), Some(info.clone()));
-    assert_eq!(journal.todos(&info.id).await.unwrap(), []);
-    journal.record(to_do(&info.id, "one")).await.unwrap();
-    journal.close().await.unwrap();
-    let journal = Journal::open(&path).await.unwrap();
-    assert_eq!(journal.todos(&info.id).await.unwrap()[0].content, "one");
-    assert!(folder.path().join("haft.db.v1.bak").exists());
 }

@@ -4,5 +4,7 @@
 
 mod behaviour;
 mod crash;
+mod damage;
 mod file;
 mod samples;
+mod watch;

@@ -1,0 +1,72 @@
+//! Which file systems are another machine's: there the write-ahead log does not work, because it needs memory that all
+//! processes share.
+
+use std::path::Path;
+
+/// File systems that are, or may be, another machine's: the number that `statfs` gives, and the name.
+const NETWORK: &[(u64, &str)] = &[
+    (0x6969, "NFS"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB"),
+    (0x517b, "SMB"),
+    (0x0102_1997, "9p"),
+    // Most are sshfs or the like; one that is local works the careful way as well.
+    (0x6573_5546, "FUSE"),
+    (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS"),
+    (0x7375_7245, "Coda"),
+    (0x00c3_6400, "Ceph"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x7461_636f, "OCFS2"),
+    (0x0116_1970, "GFS2"),
+    (0x1983_0326, "BeeGFS"),
+    (0x4750_4653, "GPFS"),
+    (0x564c, "NCP"),
+];
+
+/// The name of the file system with this number, if it is a network's.
+pub(crate) fn network(number: u64) -> Option<&'static str> {
+    NETWORK.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+}
+
+/// The network file system that holds `path`, or its nearest folder that exists.
+#[cfg(target_os = "linux")]
+pub(crate) fn network_of(path: &Path) -> Option<&'static str> {
+    let place = path.ancestors().find(|place| place.exists())?;
+    let number = rustix::fs::statfs(place).ok()?.f_type;
+    // 32 bits everywhere, and with a sign on some machines.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the kernel's numbers have 32 bits")]
+    let number = u64::from(number as u32);
+    network(number)
+}
+
+/// Elsewhere it is not known.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn network_of(_: &Path) -> Option<&'static str> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_told_by_their_numbers() {
+        let rows = [
+            (0x6969, Some("NFS")),
+            (0xff53_4d42, Some("CIFS")),
+            (0xfe53_4d42, Some("SMB")),
+            (0x0102_1997, Some("9p")),
+            (0x6573_5546, Some("FUSE")),
+            (0xef53, None),      // ext4
+            (0x9123_683e, None), // btrfs
+            (0x5846_5342, None), // xfs
+            (0x0102_1994, None), // tmpfs
+            (0x794c_7630, None), // overlay
+            (0x2fc1_2fc1, None), // zfs
+        ];
+        for (number, want) in rows {
+            assert_eq!(network(number), want, "{number:x}");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Reading sessions out of the file. A long one is read block by block, so that it is never in memory twice.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_protocol::{
+    Failure, History, Id, Message, MessageId, MessageTime, Part, PartId, PartKind, Paths, Session, SessionId, Todo,
+    Tokens, Turned,
+};
+use serde::de::DeserializeOwned;
+use sqlx::SqliteConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+
+use crate::sqlite::failed;
+use crate::{Filter, StoreError};
+
+/// Connections that read at once.
+const MAX_READERS: u32 = 2;
+/// Messages in a block.
+const BLOCK: i64 = 128;
+
+const GET_TODOS: &str = "SELECT data FROM todo WHERE session_id = ?1";
+const GET_SESSION: &str = "SELECT data FROM session WHERE id = ?1";
+const LIST_ALL: &str = "
+    SELECT id, data FROM session WHERE (NOT ?1 OR parent_id IS NULL)
+      AND (?2 OR NOT json_valid(data) OR json_extract(data, '$.time.archived') IS NULL)
+      AND (?3 IS NULL OR (json_valid(data) AND instr(lower(json_extract(data, '$.title')), lower(?3)) > 0))
+    ORDER BY time_updated DESC, time_created DESC, id LIMIT ?4";
+const LIST_DIRECTORY: &str = "
+    SELECT id, data FROM session WHERE directory = ?5 AND (NOT ?1 OR parent_id IS NULL)
+      AND (?2 OR NOT json_valid(data) OR json_extract(data, '$.time.archived') IS NULL)
+      AND (?3 IS NULL OR (json_valid(data) AND instr(lower(json_extract(data, '$.title')), lower(?3)) > 0))
+    ORDER BY time_updated DESC, time_created DESC, id LIMIT ?4";
+const LIST_CHILDREN: &str = "
+    SELECT id, data FROM session WHERE parent_id = ?1 ORDER BY time_created DESC, id DESC LIMIT ?2";
+/// A block of messages, a line each, and the last number among them. The JSON that is stored holds no line break.
+const MESSAGES: &str = "
+    SELECT group_concat(line, char(10)), max(seq) FROM (
+        SELECT id || char(9) || data AS line, seq FROM message
+        WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)";
+/// The parts of the messages between two numbers, a line each.
+const PARTS: &str = "
+    SELECT group_concat(line, char(10)) FROM (
+        SELECT part.message_id || char(9) || part.id || char(9) || part.data AS line FROM message
+        JOIN part ON part.session_id = message.session_id AND part.message_id = message.id
+        WHERE message.session_id = ?1 AND message.seq > ?2 AND message.seq <= ?3 ORDER BY message.seq, part.seq)";
+const SEQ: &str = "SELECT seq FROM message WHERE session_id = ?1 AND id = ?2";
+/// The number before the first of the last messages before another, and how many these are.
+const PAGE: &str = "
+    SELECT coalesce(min(seq), 1) - 1, count(*) FROM (
+        SELECT seq FROM message WHERE session_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3)";
+
+/// The connections that read. None is made before it is needed.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub(crate) pool: SqlitePool,
+    pub(crate) path: Arc<Path>,
+    pub(crate) options: SqliteConnectOptions,
+}
+
+impl Reader {
+    pub(crate) fn new(path: Arc<Path>, options: SqliteConnectOptions) -> Self {
+        let pool = SqlitePoolOptions::new()
+            .max_connections(MAX_READERS)
+            // Nothing that runs beside the program: connections are few, local and stay.
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .connect_lazy_with(options.clone());
+        Self { pool, path, options }
+    }
+
+    pub(crate) async fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        let query = sqlx::query_scalar::<_, Vec<u8>>(GET_SESSION).bind(id.to_string());
+        let row = query.fetch_optional(&self.pool).await.map_err(|error| failed(&self.path, error))?;
+        row.map(|data| parse(&self.path, "session", id.as_str(), &data)).transpose()
+    }
+
+    pub(crate) async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+        let list = if filter.directory.is_some() { LIST_DIRECTORY } else { LIST_ALL };
+        let query = sqlx::query_as::<_, (String, Vec<u8>)>(list);
+        let query = query.bind(filter.roots).bind(filter.archived).bind(filter.title.clone()).bind(limit);
+        let query = match &filter.directory {
+            Some(directory) => query.bind(directory.clone()),
+            None => query,
+        };
+        let rows = query.fetch_all(&self.pool).await.map_err(|error| failed(&self.path, error))?;
+        Ok(self.readable(rows).collect())
+    }
+
+    pub(crate) async fn children(&self, id: &SessionId, limit: usize) -> Result<Vec<Session>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let query = sqlx::query_as::<_, (String, Vec<u8>)>(LIST_CHILDREN).bind(id.to_string()).bind(limit);
+        let rows = query.fetch_all(&self.pool).await.map_err(|error| failed(&self.path, error))?;
+        Ok(self.readable(rows).collect())
+    }
+
+    /// The sessions of `rows` without those that cannot be read.
+    fn readable(&self, rows: Vec<(String, Vec<u8>)>) -> impl Iterator<Item = Session> {
+        rows.into_iter().filter_map(|(id, data)| {
+            parse(&self.path, "session", &id, &data)
+                .inspect_err(|error| tracing::warn!(%error, "left out of a list"))
+                .ok()
+        })
+    }
+
+    pub(crate) async fn todos(&self, id: &SessionId) -> Result<Vec<Todo>, StoreError> {
+        let query = sqlx::query_scalar::<_, Vec<u8>>(GET_TODOS).bind(id.to_string());
+        let row = query.fetch_optional(&self.pool).await.map_err(|error| failed(&self.path, error))?;
+        row.map_or(Ok(Vec::new()), |data| parse(&self.path, "todo", id.as_str(), &data))
+    }
+
+    pub(crate) async fn history(&self, id: &SessionId) -> Result<History, StoreError> {
+        // One snapshot for all blocks: without it a part could come whose message did not.
+        let mut snapshot = self.pool.begin().await.map_err(|error| failed(&self.path, error))?;
+        let history = history(&mut snapshot, &self.path, id).await;
+        // Nothing was written; whatever this says, what was read is whole.
+        let _ = snapshot.rollback().await;
+        history
+    }
+
+    /// The last `limit` messages before `before`, oldest first.
+    pub(crate) async fn messages(
+        &self,
+        id: &SessionId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Turned>, StoreError> {
+        let failed = |error| failed(&self.path, error);
+        let mut snapshot = self.pool.begin().await.map_err(failed)?;
+        let end = match before {
+            None => i64::MAX,
+            Some(before) => {
+                let seq = sqlx::query_scalar(SEQ).bind(id.to_string()).bind(before.to_string());
+                let seq: Option<i64> = seq.fetch_optional(&mut *snapshot).await.map_err(failed)?;
+                seq.ok_or_else(|| StoreError::Missing { row: format!("message {before}") })?
+            }
+        };
+        let page = sqlx::query_as(PAGE).bind(id.to_string()).bind(end);
+        let page = page.bind(i64::try_from(limit).unwrap_or(i64::MAX));
+        let (mut after, mut left): (i64, i64) = page.fetch_one(&mut *snapshot).await.map_err(failed)?;
+        let mut messages = Vec::new();
+        while left > 0 {
+            let Some(block) = block(&mut snapshot, &self.path, id, after, left.min(BLOCK)).await? else { break };
+            after = block.last;
+            left -= BLOCK;
+            messages.extend(decode(&self.path, id, &block));
+        }
+        // As above.
+        let _ = snapshot.rollback().await;
+        Ok(messages)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// The whole history. The rows of one block are decoded while SQLite gathers those of the next.
+pub(crate) async fn history(
+    connection: &mut SqliteConnection,
+    path: &Arc<Path>,
+    id: &SessionId,
+) -> Result<History, StoreError> {
+    let (mut messages, mut after) = (Vec::new(), i64::MIN);
+    let mut decoding: Option<tokio::task::JoinHandle<Vec<Turned>>> = None;
+    loop {
+        let next = block(connection, path, id, after, BLOCK).await?;
+        if let Some(done) = decoding.take() {
+            messages.extend(done.await.map_err(|_| StoreError::Closed)?);
+        }
+        let Some(next) = next else { break };
+        after = next.last;
+        let (path, id) = (path.clone(), id.clone());
+        decoding = Some(tokio::task::spawn_blocking(move || decode(&path, &id, &next)));
+    }
+    let collected = tokio::task::spawn_blocking(move || messages.into_iter().collect());
+    collected.await.map_err(|_| StoreError::Closed)
+}
+
+/// Some messages in a row and their parts, as stored.
+struct Block {
+    messages: Vec<u8>,
+    parts: Vec<u8>,
+    /// The number of the last message.
+    last: i64,
+}
+
+async fn block(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    id: &SessionId,
+    after: i64,
+    limit: i64,
+) -> Result<Option<Block>, StoreError> {
+    let failed = |error| failed(path, error);
+    let messages = sqlx::query_as(MESSAGES).bind(id.to_string()).bind(after).bind(limit);
+    let messages: (Option<Vec<u8>>, Option<i64>) = messages.fetch_one(&mut *connection).await.map_err(failed)?;
+    let (Some(messages), Some(last)) = messages else { return Ok(None) };
+    let parts = sqlx::query_scalar(PARTS).bind(id.to_string()).bind(after).bind(last);
+    let parts: Option<Vec<u8>> = parts.fetch_one(connection).await.map_err(failed)?;
+    Ok(Some(Block { messages, parts: parts.unwrap_or_default(), last }))
+}
+
+/// The messages of a block. What cannot be read is stood for by words that say so, to people and not to models.
+fn decode(path: &Path, session: &SessionId, block: &Block) -> Vec<Turned> {
+    let mut turned: Vec<Turned> = Vec::new();
+    for line in lines(&block.messages) {
+        let Some((id, data)) = cut(line) else { continue };
+        match message(path, session, id, data) {
+            Some(info) => turned.push(Turned { info, parts: Vec::new() }),
+            None => tracing::warn!(row = id, "left out: it has no name"),
+        }
+    }
+    let mut at = 0;
+    for line in lines(&block.parts) {
+        let Some((message, rest)) = cut(line) else { continue };
+        let Some((id, data)) = cut(rest) else { continue };
+        // They come in the order of their messages.
+        while turned.get(at).is_some_and(|turned| turned.info.id().as_str() != message) {
+            at += 1;
+        }
+        let Some(turned) = turned.get_mut(at) else { break };
+        if let Some(part) = part(path, session, turned.info.id(), id, data) {
+            turned.parts.push(part);
+        }
+    }
+    turned
+}
+
+pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &[u8]) -> Option<Message> {
+    match parse::<Message>(path, "message", id, data) {
+        Ok(message) if message.id().as_str() == id && message.session_id() == session => Some(message),
+        read => {
+            let why = read.err().map_or_else(|| "it says that it is another".to_owned(), |error| error.to_string());
+            tracing::warn!(message = id, why, "a message cannot be read");
+            lost_message(session, id, why)
+        }
+    }
+}
+
+pub(crate) fn part(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &[u8]) -> Option<Part> {
+    match parse::<Part>(path, "part", id, data) {
+        Ok(part) if part.id.as_str() == id && part.message_id == *message && part.session_id == *session => Some(part),
+        read => {
+            let why = read.err().map_or_else(|| "it says that it is another".to_owned(), |error| error.to_string());
+            tracing::warn!(part = id, why, "a part cannot be read");
+            let text = format!("[Something stood here that cannot be read any more: {why}]");
+            let kind = PartKind::Text { text, synthetic: true, ignored: true, time: None, metadata: None };
+            let (session_id, message_id) = (session.clone(), message.clone());
+            Some(Part { id: PartId::parse(id).ok()?, session_id, message_id, kind })
+        }
+    }
+}
+
+/// Stands for a message whose record is lost, so that its parts have a place. It counts as an answer that failed:
+/// people see it, and models do not.
+fn lost_message(session: &SessionId, id: &str, why: String) -> Option<Message> {
+    let id = MessageId::parse(id).ok()?;
+    Some(Message::Assistant(haft_protocol::Assistant {
+        parent_id: id.clone(),
+        id,
+        session_id: session.clone(),
+        time: MessageTime { created: 0, completed: Some(0) },
+        model_id: String::new(),
+        provider_id: String::new(),
+        mode: String::new(),
+        agent: String::new(),
+        path: Paths { cwd: String::new(), root: String::new() },
+        cost: 0.0,
+        tokens: Tokens::default(),
+        finish: None,
+        error: Some(Failure::new("UnknownError", format!("this message cannot be read any more: {why}"))),
+        structured: None,
+        summary: false,
+        variant: None,
+    }))
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// What stands before the first tab, and what behind it.
+fn cut(line: &[u8]) -> Option<(&str, &[u8])> {
+    let tab = line.iter().position(|&byte| byte == b'\t')?;
+    let (head, tail) = line.split_at(tab);
+    Some((std::str::from_utf8(head).ok()?, tail.get(1..)?))
+}
+
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, table: &str, id: &str, data: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(data).map_err(|error| StoreError::Damaged {
+        path: path.to_owned(),
+        row: Some(format!("{table} {id}")),
+        source: Arc::new(error),
+    })
+}
