@@ -205,8 +205,9 @@ impl Hand<'_> {
         let revert = match &target {
             None => None,
             Some(point) => {
+                let diff = diff_text(&past, now.clone()).await?;
                 let snapshot = if now.is_empty() { None } else { Some(put(&past, now).await?) };
-                Some(revert(point, snapshot, Some(diff_text(&rewound.files))))
+                Some(revert(point, snapshot, Some(diff)))
             }
         };
         rewound.revert.clone_from(&revert);
@@ -323,7 +324,7 @@ impl Hand<'_> {
         let files = lost.iter().map(|change| change.path.display().to_string()).collect();
         let hash = put(past, lost).await?;
         let (id, session_id, now) = (self.clock.mint(), self.record.id.clone(), self.clock.now_ms());
-        let kind = PartKind::Patch { hash, files, time: Some(RetryTime { created: now }) };
+        let kind = PartKind::Patch { hash, files, call_id: None, time: Some(RetryTime { created: now }) };
         let part = Box::new(Part { id, session_id: session_id.clone(), message_id, kind });
         self.record_all(vec![Event::PartUpdated { session_id, part, time: now }]).await
     }
@@ -550,15 +551,20 @@ fn revert(point: &Point, snapshot: Option<String>, diff: Option<String>) -> Reve
     Revert { message_id: point.message.clone(), part_id, snapshot, diff }
 }
 
-/// The patches of what was changed, whole ones as far as they fit.
-fn diff_text(files: &[Fate]) -> String {
-    let mut text = String::new();
-    for diff in files.iter().filter_map(|fate| fate.diff.as_ref()) {
-        if text.len() + diff.patch.len() <= MAX_DIFF {
-            text.push_str(&diff.patch);
+/// The patches of `changes`, whole ones as far as they fit.
+async fn diff_text(past: &Past, changes: Vec<Change>) -> Result<String, SessionError> {
+    let Past { snapshots, files } = past.clone();
+    let text = move || {
+        let (until, mut text) = (diffs::soon(), String::new());
+        for Change { path, before, after } in changes {
+            let patch = file_diff(&files.title(&path), &before, &after, snapshots.keep(), until).patch;
+            if text.len() + patch.len() <= MAX_DIFF {
+                text.push_str(&patch);
+            }
         }
-    }
-    text
+        text
+    };
+    blocking(text).await
 }
 
 async fn changes(past: &Past, hash: &str) -> Result<Vec<Change>, String> {

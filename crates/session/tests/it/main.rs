@@ -15,5 +15,6 @@ mod shown;
 mod stored;
 mod tasks;
 mod titles;
+mod undo;
 mod wire;
 mod within;

@@ -121,10 +121,7 @@ async fn what_is_only_looked_at_changes_nothing() {
 #[tokio::test]
 async fn the_next_prompt_removes_what_was_taken_back_and_what_it_cost() {
     let mut scene = scene();
-    scene.cost = Some(haft_session::Cost {
-        base: haft_session::Prices { input: 1.0, output: 1.0, ..haft_session::Prices::default() },
-        ..haft_session::Cost::default()
-    });
+    scene.cost = Some(haft_session::Cost { input: 1e6, output: 1e6, ..haft_session::Cost::default() });
     let session = two_turns(&mut scene).await;
     let all = scene.journal.session(session.id()).await.unwrap().unwrap();
     session.undo().await.unwrap();
@@ -136,10 +133,14 @@ async fn the_next_prompt_removes_what_was_taken_back_and_what_it_cost() {
     }
     assert_eq!(removed, 3);
     let history = scene.history(&session).await;
-    let left: f64 = history.messages().iter().map(|turned| match &turned.info {
-        Message::Assistant(answer) => answer.cost,
-        Message::User(_) => 0.0,
-    }).sum();
+    let left: f64 = history
+        .messages()
+        .iter()
+        .map(|turned| match &turned.info {
+            Message::Assistant(answer) => answer.cost,
+            Message::User(_) => 0.0,
+        })
+        .sum();
     let now = scene.journal.session(session.id()).await.unwrap().unwrap();
     assert!((now.cost - left).abs() < 1e-9 && now.cost <= all.cost, "{} {left} {}", now.cost, all.cost);
     assert_eq!((now.revert, scene.files().as_str()), (None, "a.rs=two new/ new/b.txt=b"));
@@ -231,7 +232,14 @@ async fn what_a_turn_did_to_files_is_told_while_it_lasts() {
             Message::User(user) => user.summary.clone(),
             Message::Assistant(_) => None,
         })
-        .map(|summary| summary.diffs.into_iter().map(|diff| format!("{} {:?}", diff.file, diff.status)).collect::<Vec<_>>().join(" "))
+        .map(|summary| {
+            summary
+                .diffs
+                .into_iter()
+                .map(|diff| format!("{} {:?}", diff.file, diff.status))
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
         .collect();
     assert_eq!(diffs, ["a.rs Modified new/b.txt Added", "a.rs Modified"]);
     let mut last = Vec::new();
