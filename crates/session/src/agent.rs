@@ -46,6 +46,8 @@ pub struct Agent {
     pub prompt: Option<String>,
     /// All its rules, without those of a session.
     pub rules: Rules,
+    /// Those of them that the user wrote for it alone.
+    pub own: Vec<Rule>,
     /// Its own model, as `vendor/model`.
     pub model: Option<String>,
     /// Which named set of options of its own model.
@@ -73,6 +75,7 @@ impl Agent {
             native: false,
             prompt: None,
             rules,
+            own: Vec::new(),
             model: None,
             variant: None,
             temperature: None,

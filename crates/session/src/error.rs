@@ -123,6 +123,12 @@ pub enum TurnError {
         /// What it may cost.
         limit: f64,
     },
+    /// A task has used what it may.
+    #[error("{what}")]
+    Budget {
+        /// Which limit, in a sentence without its end.
+        what: String,
+    },
     /// The request is surely more than the model can read. It was not sent.
     #[error(
         "this request takes about {} tokens (prompt {}, tools {}, conversation {}), and {model} reads at most {limit}; \
@@ -168,7 +174,9 @@ impl TurnError {
         match self {
             TurnError::Model(error) => of_model(error),
             TurnError::Store(error) => Failure::new("UnknownError", with_causes(error)),
-            TurnError::Cost { .. } | TurnError::NothingToSumUp => Failure::new("UnknownError", self.to_string()),
+            TurnError::Cost { .. } | TurnError::Budget { .. } | TurnError::NothingToSumUp => {
+                Failure::new("UnknownError", self.to_string())
+            }
             TurnError::TooLarge { .. } | TurnError::TooLong { .. } => {
                 Failure::new("ContextOverflowError", self.to_string())
             }

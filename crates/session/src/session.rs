@@ -268,7 +268,23 @@ impl Session {
         }
     }
 
-    /// Stops the turn that runs, if one does, and forgets the prompts that are not stored yet.
+    /// Waits until nothing is at work any more: no turn, and no task behind it. Returns how the last turn ended that
+    /// began with the end of such a task, if there was one since this was asked last.
+    ///
+    /// Dropping the future stops nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the session has ended; when that turn failed.
+    pub async fn rest(&self) -> Result<Option<TurnEnd>, SessionError> {
+        let ended = || SessionError::Ended(self.id.clone());
+        let (done, rest) = oneshot::channel();
+        self.inbox.send(Inbox::Rest(done)).await.map_err(|_| ended())?;
+        rest.await.map_err(|_| ended())?.transpose()
+    }
+
+    /// Stops the turn that runs, if one does, and the tasks that go on behind it, and forgets the prompts that are not
+    /// stored yet.
     pub async fn abort(&self) {
         // A session that has ended has nothing left to stop.
         let _ = self.inbox.send(Inbox::Abort).await;

@@ -27,7 +27,7 @@ const STORE_WITHIN: Duration = Duration::from_millis(250);
 /// How long the calls of a stopped turn have to end by themselves.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long its tasks have beyond that.
-const GRACE_OF_TASKS: Duration = Duration::from_millis(1500);
+pub(crate) const GRACE_OF_TASKS: Duration = Duration::from_millis(1500);
 /// Calls within calls that may wait to be begun. Whoever makes more waits.
 const MAX_INNER: usize = 64;
 /// The permission for making the same call again and again.

@@ -206,7 +206,7 @@ impl Turn<'_> {
             }
         };
         self.session.cost += cost;
-        self.kin.spent.add(cost);
+        self.kin.charge(cost, &used);
         self.session.tokens += used;
         self.session.time.updated = self.setup.clock.now_ms();
         let info = Box::new(self.session.clone());

@@ -153,7 +153,7 @@ impl Titled {
         }
         record.cost += self.cost;
         record.tokens += self.used;
-        kin.spent.add(self.cost);
+        kin.charge(self.cost, &self.used);
         let info = Box::new(record.clone());
         record_all(setup, history, vec![Event::SessionUpdated { session_id: record.id.clone(), info }]).await
     }

@@ -262,6 +262,10 @@ impl Turn<'_> {
         while let Ok(taken) = self.arrivals.try_recv() {
             self.arrived(taken).await?;
         }
+        for notice in self.kin.background.take() {
+            let taken = Taken { parts: vec![notice.part()], ..self.told(Arc::clone(&self.role.cast), "") };
+            self.arrived(taken).await?;
+        }
         if self.state.for_another {
             return Ok(true);
         }
@@ -293,11 +297,15 @@ impl Turn<'_> {
     /// Most steps that the agent and the user's settings allow.
     fn most_steps(&self) -> Option<u32> {
         let own = self.role.cast.agent.steps;
-        let most = [own, self.setup.options.limits.steps].into_iter().flatten().min();
+        let task = self.kin.meter.as_ref().and_then(|meter| meter.limits().steps);
+        let most = [own, self.setup.options.limits.steps, task].into_iter().flatten().min();
         most.map(|most| most.max(1))
     }
 
     pub(crate) fn check_cost(&self) -> Result<(), TurnError> {
+        if let Some(what) = self.kin.meter.as_ref().and_then(crate::budget::Meter::reached) {
+            return Err(TurnError::Budget { what });
+        }
         let spent = self.kin.spent.dollars();
         match self.setup.options.limits.cost {
             Some(limit) if spent >= limit => Err(TurnError::Cost { spent, limit }),
@@ -410,7 +418,7 @@ pub(crate) async fn store_prompt(
     history: &mut History,
     taken: &Taken,
 ) -> Result<MessageId, TurnError> {
-    let Taken { id, cast, title, parts, format } = taken;
+    let Taken { id, cast, title, parts, format, delivery: _ } = taken;
     let now = setup.clock.now_ms();
     if record.title.is_empty() {
         record.title.clone_from(title);

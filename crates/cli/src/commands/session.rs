@@ -1,5 +1,9 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
+mod compact;
+pub(crate) mod pack;
+pub(crate) mod replay;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -27,6 +31,11 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
             let history = journal.history(&record.id).await?;
             show(&record, &history, json)
         }
+        Session::Compact { id, focus, model, dir } => {
+            compact::run(id.as_deref(), focus, model.as_deref(), dir.as_deref()).await
+        }
+        Session::Replay(args) => replay::run(*args).await,
+        Session::Pack(args) => pack::run(args).await,
         Session::Fork { id } => {
             let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
             let journal = journal(&Folders::find()?).await?;
@@ -85,7 +94,7 @@ fn list(sessions: &[Record], all: bool, json: bool) -> Result<Exit> {
 }
 
 /// How long ago `ms` (Unix milliseconds) is, in eight columns.
-fn ago(ms: u64) -> String {
+pub(crate) fn ago(ms: u64) -> String {
     let now = haft_protocol::Clock::system().now_ms();
     let seconds = now.saturating_sub(ms) / 1000;
     let text = match seconds {
@@ -129,13 +138,13 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                         render::say(&line)?;
                     }
                 }
+                PartKind::Compaction { .. } => render::say(&paint.dim("(what came before was to be summed up)"))?,
                 PartKind::Text { .. }
                 | PartKind::Reasoning { .. }
                 | PartKind::Vendor { .. }
                 | PartKind::Agent { .. }
                 | PartKind::Subtask { .. }
                 | PartKind::Patch { .. }
-                | PartKind::Compaction { .. }
                 | PartKind::Retry { .. }
                 | PartKind::StepStart {} => {}
                 PartKind::StepFinish { cost, tokens, .. } => {
