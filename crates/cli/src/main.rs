@@ -24,6 +24,7 @@ mod replay;
 mod report;
 mod scratch;
 mod signals;
+mod snapshots;
 mod stdin;
 mod trust;
 mod watch;

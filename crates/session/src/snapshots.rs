@@ -1,5 +1,7 @@
 //! What files were before the agent changed them: kept as it happens, handed out call by call.
 
+mod around;
+mod known;
 mod ledger;
 
 use std::collections::BTreeSet;
@@ -7,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_permission::Asker;
-use haft_project::{Announced, Commanded, Planned, Recorder, Standing};
+use haft_project::{Announced, Commanded, Planned, Recorder, Refused, Standing};
 use haft_protocol::{AskedBy, MessageId, SessionId};
 use haft_snapshot::{Change, Hash, Keep, KeepError, State};
 
+use self::around::Around;
+pub use self::around::{Ground, MAX_FILE, Survey};
 use self::ledger::Ledger;
 
 /// Largest old content of a file that is kept when a tool changes it, in bytes: more than any tool writes.
@@ -29,6 +33,7 @@ pub struct Snapshots {
 struct Inner {
     keep: Keep,
     ledger: Ledger,
+    around: Option<Around>,
 }
 
 /// What one call changed.
@@ -45,7 +50,23 @@ pub struct Recorded {
 impl Snapshots {
     /// Old contents are kept in `keep`, and what is not handed out yet in `folder`.
     pub fn new(keep: Keep, folder: PathBuf) -> Self {
-        Self { inner: Arc::new(Inner { keep, ledger: Ledger::new(folder) }) }
+        Self { inner: Arc::new(Inner { keep, ledger: Ledger::new(folder), around: None }) }
+    }
+
+    /// The same, where commands work in `ground`.
+    pub fn with_commands(keep: Keep, folder: PathBuf, ground: Ground) -> Self {
+        let around = Some(Around::new(keep.clone(), ground));
+        Self { inner: Arc::new(Inner { keep, ledger: Ledger::new(folder), around }) }
+    }
+
+    /// Looks at the tree that commands may change as before one, and says what is covered. `None` where commands are not
+    /// recorded. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]: what commands change there is not recorded.
+    pub fn survey(&self) -> Option<Result<Survey, Refused>> {
+        self.inner.around.as_ref().map(Around::survey)
     }
 
     /// Where contents and lists of changes are kept.
@@ -168,13 +189,26 @@ impl Recorder for Snapshots {
                 (_, _, now) => Some(self.state(now)),
             }
         });
+        if let Some(around) = &self.inner.around {
+            self.inner.ledger.told(announced.0, |change| around.edited(&change.path, &change.after));
+        }
     }
 
-    fn before_command(&self, _asker: &Asker, _trees: &[PathBuf]) -> Commanded {
-        Commanded(0)
+    fn before_command(&self, asker: &Asker) -> Commanded {
+        let Some(around) = &self.inner.around else { return Commanded(0) };
+        let (number, others) = around.before(asker);
+        if let Some((asker, changes)) = others {
+            self.inner.ledger.note(&asker.session, asker.call.as_ref(), changes);
+        }
+        Commanded(number)
     }
 
-    fn after_command(&self, _commanded: Commanded) {}
+    fn after_command(&self, commanded: Commanded, ended: bool) {
+        let after = self.inner.around.as_ref().and_then(|around| around.after(commanded.0, ended));
+        if let Some((asker, changes)) = after {
+            self.inner.ledger.note(&asker.session, asker.call.as_ref(), changes);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use haft_permission::{Access, Asker, Effect, Gate, Grant};
 use haft_project::Files;
 use haft_protocol::{
-    Clock, Event, FileDiff, History, MessageId, Part, PartId, PartKind, RetryTime, Revert, Session as Record, SessionId,
+    Clock, Event, FileDiff, History, MessageId, Part, PartId, PartKind, RetryTime, Revert, Session as Record,
+    SessionId, Turned,
 };
 use haft_snapshot::undo::{Left, Planned, Step, plan, same, together};
 use haft_snapshot::{Change, Hash, Keep, State};
@@ -372,6 +373,14 @@ impl Force {
             Force::These(paths) => paths.iter().any(|forced| path.starts_with(forced)),
         }
     }
+}
+
+/// The messages of a session that are not taken back, and how many are.
+pub fn shown<'a>(record: &Record, history: &'a History) -> (&'a [Turned], usize) {
+    let messages = history.messages();
+    let point = record.revert.as_ref().and_then(|revert| Point::of(revert, history));
+    let (shown, hidden) = messages.split_at(point.map_or(messages.len(), |point| point.first_whole()));
+    (shown, hidden.len())
 }
 
 /// Opens the stored session `id` for as long as this takes, and goes where `rewind` says. No model is needed.

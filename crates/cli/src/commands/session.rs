@@ -1,8 +1,11 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
 mod compact;
+mod diff;
+mod fork;
 pub(crate) mod pack;
 pub(crate) mod replay;
+mod undo;
 
 use std::path::Path;
 
@@ -15,7 +18,7 @@ use crate::args::Session;
 use crate::folders::Folders;
 use crate::render::{self, Paint, clean};
 use crate::report::{Exit, Usage};
-use crate::wire::{clock, journal, place};
+use crate::wire::{journal, place};
 
 pub(crate) async fn run(command: Session) -> Result<Exit> {
     match command {
@@ -36,14 +39,10 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
         }
         Session::Replay(args) => replay::run(*args).await,
         Session::Pack(args) => pack::run(args).await,
-        Session::Fork { id } => {
-            let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
-            let journal = journal(&Folders::find()?).await?;
-            let copy = haft_session::Session::fork(&journal, &clock()?, &id, None).await;
-            journal.close().await?;
-            render::say(copy?.as_str())?;
-            Ok(Exit::Done)
-        }
+        Session::Fork(args) => fork::run(args).await,
+        Session::Undo(args) => undo::undo(args).await,
+        Session::Redo(args) => undo::redo(args).await,
+        Session::Diff(args) => diff::run(args).await,
     }
 }
 
@@ -116,7 +115,8 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
     let paint = Paint::new(render::out_is_terminal());
     render::say(&paint.bold(&clean(&record.title)))?;
     render::say(&paint.dim(&clean(&format!("{} in {}", record.id, record.directory))))?;
-    for turned in history.messages() {
+    let (shown, hidden) = haft_session::shown(record, history);
+    for turned in shown {
         let who = match &turned.info {
             Message::User(_) => "You".to_owned(),
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
@@ -160,6 +160,10 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         {
             render::say(&paint.red(&format!("[{}]", clean(failure.message()))))?;
         }
+    }
+    if hidden > 0 {
+        let line = format!("\n({hidden} messages are taken back; haft session redo {} brings them back)", record.id);
+        render::say(&paint.yellow(&line))?;
     }
     let spent = render::spent(&record.tokens, record.cost);
     if !spent.is_empty() {

@@ -24,8 +24,8 @@ pub(crate) async fn run(args: Diff) -> Result<Exit> {
         None => None,
     };
     let place = super::undo::folder(&record)?;
-    let past = past(&folders, &place)?;
-    let past = past.context("nothing is remembered of files here: `snapshot` is false in the settings")?;
+    let past =
+        past(&folders, &place).context("nothing is remembered of files here: `snapshot` is false in the settings")?;
     let diffs = Session::diffs(&journal, &past, &record.id, turn.as_ref()).await?;
     if args.json {
         render::say_json(&json!(diffs), false)?;

@@ -69,7 +69,7 @@ async fn rewind(id: Option<&str>, to: To, how: How, way: Way) -> Result<Exit> {
 async fn rewind_in(journal: &Journal, folders: &Folders, id: Option<&str>, to: To, how: How, way: Way) -> Result<Exit> {
     let record = super::find(id, how.dir.as_deref(), journal).await?;
     let place = folder(&record)?;
-    let (past, gate, clock) = (past(folders, &place)?, hand(folders, &place)?, clock()?);
+    let (past, gate, clock) = (past(folders, &place), hand(folders, &place)?, clock()?);
     let force = match &how.force {
         None => Force::Nothing,
         Some(files) if files.is_empty() => Force::Everything,
@@ -118,7 +118,10 @@ async fn agreed(way: Way) -> Result<bool> {
     match line {
         Ok(Some(line)) => Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")),
         Ok(None) => Ok(false),
-        Err(_) => Err(Usage(format!("nobody is there to ask; say --yes, or --dry-run to look (haft session {})", way.name())).into()),
+        Err(_) => {
+            Err(Usage(format!("nobody is there to ask; say --yes, or --dry-run to look (haft session {})", way.name()))
+                .into())
+        }
     }
 }
 
