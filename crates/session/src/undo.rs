@@ -167,7 +167,7 @@ impl Hand<'_> {
             let keep = snapshots.keep();
             let now = |path: &Path| disk::state(files, keep, &looked, path);
             let plan = plan(steps, now, |path| force.covers(path));
-            let diffs = shown(files, keep, &plan);
+            let diffs = told(files, keep, &plan);
             (plan, diffs, looked)
         })
         .await?;
@@ -504,7 +504,7 @@ pub(crate) async fn tally(past: &Past, mut tally: Tally, patches: Vec<Patch>) ->
     added.await.unwrap_or_default()
 }
 
-fn shown(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Option<FileDiff>> {
+fn told(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Option<FileDiff>> {
     let (until, mut room) = (diffs::soon(), diffs::room());
     let diff = |planned: &Planned| {
         let to = planned.to.as_ref()?;
