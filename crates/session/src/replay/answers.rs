@@ -64,7 +64,7 @@ fn answer(turned: &Turned) -> (Answer, End) {
     chunks.extend(calls);
     chunks.extend(usage.map(Chunk::Usage));
     chunks.push(Chunk::Finish(finish));
-    (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect() }, end)
+    (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect(), ..Answer::default() }, end)
 }
 
 /// `answer` with the folder `was` called `is` in the arguments of its calls.
@@ -76,7 +76,7 @@ pub fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
         }
         other => other,
     };
-    Answer { beats: answer.beats.into_iter().map(moved).collect() }
+    Answer { beats: answer.beats.into_iter().map(moved).collect(), ..answer }
 }
 
 /// Whether another call of the same answer made this one.

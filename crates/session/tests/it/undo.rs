@@ -183,14 +183,14 @@ async fn what_a_task_did_is_taken_back_where_it_was_asked_for() {
     scene.other("the task", vec![vec![edit("two", "three"), write("c.txt", "c\n")], vec![says("Mended.")]]);
     scene.model(vec![edit("one", "two")]);
     scene.model(vec![call("task", task)]);
-    scene.model(vec![edit("three", "four")]).model(vec![says("Done.")]);
+    scene.model(vec![write("d.txt", "d\n")]).model(vec![says("Done.")]);
     let session = scene.session().await;
     session.prompt(Prompt::text("go")).await.unwrap();
-    assert_eq!(scene.files(), "a.rs=four c.txt=c");
+    assert_eq!(scene.files(), "a.rs=three c.txt=c d.txt=d");
     session.undo().await.unwrap();
     assert_eq!(scene.files(), "a.rs=one");
     session.redo().await.unwrap();
-    assert_eq!(scene.files(), "a.rs=four c.txt=c");
+    assert_eq!(scene.files(), "a.rs=three c.txt=c d.txt=d");
     // What a copy remembers is its own.
     let clock = haft_protocol::Clock::scripted(9_000_000);
     let copy = Session::fork(&scene.journal, &clock, session.id(), None).await.unwrap();
