@@ -23,6 +23,7 @@ mod stamp;
 mod standing;
 mod target;
 mod transaction;
+mod worktree;
 mod write;
 
 pub use error::FilesError;
@@ -44,4 +45,5 @@ pub use stamp::Stamp;
 pub use standing::Standing;
 pub use target::{Found, Located, Outside, Target};
 pub use transaction::{Becomes, Change};
+pub use worktree::{MAX_TREES, Merge, Worktree, WorktreeError};
 pub use write::IfExists;
