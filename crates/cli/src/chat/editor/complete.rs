@@ -124,9 +124,9 @@ impl Complete {
 impl Completer for Complete {
     fn complete(&self, typed: &Typed) -> Completion {
         let Some(before) = typed.text.get(..typed.cursor) else { return Completion::default() };
-        let start = before.rfind(char::is_whitespace).map_or(0, |at| {
-            at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
-        });
+        let start = before
+            .rfind(char::is_whitespace)
+            .map_or(0, |at| at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
         let word = before.get(start..).unwrap_or_default();
         if word.len() > MAX_WORD {
             return Completion::default();

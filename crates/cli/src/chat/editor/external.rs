@@ -51,7 +51,8 @@ mod tests {
         let below = folder.path().join("state");
         let changed = edited_with("printf ' and more\\n' >>", "text", &below).await.unwrap();
         assert_eq!(changed, "text and more");
-        let exchanged = edited_with("f() { echo new > \"$1.n\"; mv \"$1.n\" \"$1\"; }; f", "text", &below).await.unwrap();
+        let exchanged =
+            edited_with("f() { echo new > \"$1.n\"; mv \"$1.n\" \"$1\"; }; f", "text", &below).await.unwrap();
         assert_eq!(exchanged, "new");
         for bad in ["false", "/there/is/no/editor", "rm", "printf '\\377' >"] {
             assert!(edited_with(bad, "text", &below).await.is_err(), "{bad}");

@@ -116,7 +116,9 @@ mod tests {
     #[test]
     fn entries_are_found_by_mode_and_by_what_they_hold() {
         let mut history = History::default();
-        for (mode, text) in [(Mode::Prompt, "Fix it"), (Mode::Shell, "ls"), (Mode::Prompt, "go on"), (Mode::Prompt, "go on")] {
+        for (mode, text) in
+            [(Mode::Prompt, "Fix it"), (Mode::Shell, "ls"), (Mode::Prompt, "go on"), (Mode::Prompt, "go on")]
+        {
             history.add(entry(mode, text));
         }
         assert_eq!(history.len(), 3, "the same twice in a row is one");

@@ -125,7 +125,9 @@ fn line(entry: &Entry) -> String {
     for Pasted { label, text } in &entry.pasted {
         let Some(at) = entry.text.get(from..).and_then(|rest| rest.find(label.as_str())) else { continue };
         let (start, end) = (from + at, from + at + label.len());
-        parts.push(json!({"type": "text", "text": text, "source": {"text": {"start": start, "end": end, "value": label}}}));
+        parts.push(
+            json!({"type": "text", "text": text, "source": {"text": {"start": start, "end": end, "value": label}}}),
+        );
         from = end;
     }
     let mode = if entry.mode == Mode::Shell { "shell" } else { "normal" };

@@ -214,8 +214,7 @@ impl Line {
 
     fn refuse(&mut self) {
         let most = MAX_INPUT >> 20;
-        self.notice =
-            Some(format!("more than {most} MiB is not taken; put it into a file and name it as @FILE"));
+        self.notice = Some(format!("more than {most} MiB is not taken; put it into a file and name it as @FILE"));
     }
 
     /// Puts text in that came from outside.

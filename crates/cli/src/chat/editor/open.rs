@@ -232,8 +232,7 @@ impl Editor {
         }
         let line = self.line();
         let Some(wish) = line.take_wish() else { return };
-        let typed =
-            Typed { mode: line.mode, text: line.buffer.text().to_owned(), cursor: line.buffer.cursor() };
+        let typed = Typed { mode: line.mode, text: line.buffer.text().to_owned(), cursor: line.buffer.cursor() };
         let completer = Arc::clone(&self.completer);
         self.asked = Some((wish, tokio::task::spawn_blocking(move || completer.complete(&typed))));
     }

@@ -80,10 +80,12 @@ fn list(line: &Line, columns: usize, rows: usize, paint: Paint) -> Vec<String> {
     let Some(menu) = line.menu.as_ref().filter(|_| rows > 0) else { return Vec::new() };
     let (shown, more) = menu.shown(if rows > 1 { rows - 1 } else { rows });
     let shown: Vec<_> = shown.collect();
-    let label = |at: usize| shown.get(at).map_or("", |(candidate, _)| match candidate.label.as_str() {
-        "" => candidate.insert.as_str(),
-        label => label,
-    });
+    let label = |at: usize| {
+        shown.get(at).map_or("", |(candidate, _)| match candidate.label.as_str() {
+            "" => candidate.insert.as_str(),
+            label => label,
+        })
+    };
     let labels: Vec<String> = (0..shown.len()).map(|at| clean(label(at)).replace(['\n', '\t'], " ")).collect();
     let widest = labels.iter().map(|label| width(label)).max().unwrap_or_default().min(columns / 2);
     let mut lines: Vec<String> = shown
@@ -154,60 +156,97 @@ mod tests {
 
     #[test]
     fn the_text_stands_behind_its_mark() {
-        check(&typed("fix it"), (40, 24), expect![[r#"
+        check(
+            &typed("fix it"),
+            (40, 24),
+            expect![[r#"
             build › fix it
             0:14
-        "#]]);
-        check(&typed(""), (40, 24), expect![[r#"
+        "#]],
+        );
+        check(
+            &typed(""),
+            (40, 24),
+            expect![[r#"
             build › ask anything
             0:8
-        "#]]);
-        check(&typed("one\ntwo"), (40, 24), expect![[r#"
+        "#]],
+        );
+        check(
+            &typed("one\ntwo"),
+            (40, 24),
+            expect![[r#"
             build › one
                     two
             1:11
-        "#]]);
-        check(&typed("!ls -l"), (40, 24), expect![[r#"
+        "#]],
+        );
+        check(
+            &typed("!ls -l"),
+            (40, 24),
+            expect![[r#"
             ! ls -l
             0:7
-        "#]]);
-        check(&typed("漢字漢字漢字"), (20, 24), expect![[r#"
+        "#]],
+        );
+        check(
+            &typed("漢字漢字漢字"),
+            (20, 24),
+            expect![[r#"
             build › 漢字漢字漢
                     字
             1:10
-        "#]]);
-        check(&typed("abcdef"), (8, 24), expect![[r#"
+        "#]],
+        );
+        check(
+            &typed("abcdef"),
+            (8, 24),
+            expect![[r#"
             builabc
                 def
             1:7
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn the_rows_around_the_cursor_are_shown() {
-        check(&typed("1\n2\n3\n4\n5"), (40, 6), expect![[r#"
+        check(
+            &typed("1\n2\n3\n4\n5"),
+            (40, 6),
+            expect![[r#"
             ↑       3
                     4
                     5
             2:9
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_list_stands_below_the_line() {
-        let commands = [("/help", "the commands and keys"), ("/models", "the models, or choose one"), ("/x\u{1b}[2J\ny", "")];
-        check(&offered(&commands), (40, 24), expect![[r#"
+        let commands =
+            [("/help", "the commands and keys"), ("/models", "the models, or choose one"), ("/x\u{1b}[2J\ny", "")];
+        check(
+            &offered(&commands),
+            (40, 24),
+            expect![[r#"
             build › /x
             > /help    the commands and keys
               /models  the models, or choose one
               /x y
             0:10
-        "#]]);
-        check(&offered(&commands), (20, 4), expect![[r#"
+        "#]],
+        );
+        check(
+            &offered(&commands),
+            (20, 4),
+            expect![[r#"
             build › /x
             > /help  the comman
               2 more
             0:10
-        "#]]);
+        "#]],
+        );
     }
 }

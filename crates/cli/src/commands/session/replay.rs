@@ -181,7 +181,8 @@ impl Again<'_> {
         let caged = ground.processes.rung() != Rung::None;
         let mut rules: Vec<Rule> = FAR.into_iter().map(|far| Rule::new(far, "*", Action::Deny)).collect();
         if !caged {
-            rules.push(Rule::new("bash", "*", Action::Deny));
+            // Not all of it: a tool that a rule closes altogether is not there, and its calls are none.
+            rules.push(Rule::new("bash", "?*", Action::Deny));
             project.notes.push("no command is run: this machine holds no cage (haft doctor says why)".to_owned());
         }
         let journal = Journal::memory();

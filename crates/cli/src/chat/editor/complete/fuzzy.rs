@@ -41,7 +41,11 @@ mod tests {
         check("", &["b", "a"], &["b", "a"]);
         check("help", &["hello", "help", "help-me"], &["help", "help-me"]);
         check("mrs", &["src/main.rs", "src/other.rs", "x"], &["src/main.rs"]);
-        check("main", &["a/b/main_menu.rs", "src/main.rs", "m/a/i/n.rs"], &["src/main.rs", "a/b/main_menu.rs", "m/a/i/n.rs"]);
+        check(
+            "main",
+            &["a/b/main_menu.rs", "src/main.rs", "m/a/i/n.rs"],
+            &["src/main.rs", "a/b/main_menu.rs", "m/a/i/n.rs"],
+        );
         check("zzz", &["a"], &[]);
         let many = vec!["a"; MAX_OFFERED + 1];
         assert_eq!(ranked("a", many.iter().copied(), false).len(), MAX_OFFERED);

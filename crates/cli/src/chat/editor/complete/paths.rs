@@ -13,7 +13,8 @@ pub(super) fn like(typed: &str, root: &Path, home: Option<&Path>) -> Vec<String>
     if matches!(typed, "~" | ".." | ".") {
         return vec![format!("{typed}/")];
     }
-    let (folder, name) = typed.rsplit_once('/').map_or(("", typed), |_| typed.split_at(typed.rfind('/').map_or(0, |at| at + 1)));
+    let (folder, name) =
+        typed.rsplit_once('/').map_or(("", typed), |_| typed.split_at(typed.rfind('/').map_or(0, |at| at + 1)));
     let place = match (folder.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => home.join(below),
         _ => root.join(folder),

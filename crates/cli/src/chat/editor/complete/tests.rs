@@ -42,7 +42,12 @@ fn a_slash_begins_a_command() {
 fn an_at_begins_an_agent_or_a_file() {
     check(Mode::Prompt, "see @main|", "@main", &["@src/main.rs"]);
     check(Mode::Prompt, "(@expl| and more", "@expl", &["@explore"]);
-    check(Mode::Prompt, "@|", "@", &["@explore", "@general", "@.gitignore", "@.hidden", "@README.md", "@src/", "@src/main.rs", "@src/map.rs"]);
+    check(
+        Mode::Prompt,
+        "@|",
+        "@",
+        &["@explore", "@general", "@.gitignore", "@.hidden", "@README.md", "@src/", "@src/main.rs", "@src/map.rs"],
+    );
     check(Mode::Prompt, "@src/|", "@src/", &["@src/", "@src/map.rs", "@src/main.rs"]);
     check(Mode::Prompt, "me@main|", "", &[]);
     check(Mode::Prompt, "@src/main.rs#1|", "", &[]);

@@ -216,7 +216,11 @@ fn a_list_opens_by_itself_and_one_of_it_is_chosen() {
     open().press("<up><enter>").shows("/hello |").came(&[]);
     open().press("<esc><enter>").sent(Mode::Prompt, "/he");
     // What is typed out needs no choice.
-    chat().press("/help").offer(&[("/help", Submit), ("/help-me", Submit)]).press("<enter>").sent(Mode::Prompt, "/help");
+    chat()
+        .press("/help")
+        .offer(&[("/help", Submit), ("/help-me", Submit)])
+        .press("<enter>")
+        .sent(Mode::Prompt, "/help");
     let folder = chat().press("see @s").offer(&[("@src/", More)]).press("<tab>").shows("see @src/|");
     folder.offer(&[("@src/a.rs", Space)]).press("<tab>x").shows("see @src/a.rs x|");
 }
@@ -235,7 +239,8 @@ fn an_answer_about_an_earlier_text_is_not_taken() {
     let mut desk = chat().press("/a");
     let wish = desk.line.take_wish().unwrap();
     let mut desk = desk.press("b");
-    let candidate = Candidate { insert: "/abc".to_owned(), label: String::new(), help: String::new(), then: Then::Space };
+    let candidate =
+        Candidate { insert: "/abc".to_owned(), label: String::new(), help: String::new(), then: Then::Space };
     desk.line.offer(&wish, Completion { range: 0..2, candidates: vec![candidate] });
     assert!(desk.line.menu.is_none());
     assert!(chat().press("plain").line.take_wish().is_none());
