@@ -164,7 +164,7 @@ fn bare(part: &Part) -> Value {
 
 /// Text files that the session changed, as they were before, as far as that is kept.
 fn before(folders: &Folders, recorded: &Recorded) -> BTreeMap<String, Option<String>> {
-    let keep = Keep::new(folders.data.join("snapshots"));
+    let keep = Keep::new(folders.contents());
     let histories = std::iter::once(&recorded.history).chain(recorded.tasks.iter().map(|(_, history)| history));
     let parts = histories.flat_map(|history| history.messages()).flat_map(|turned| &turned.parts);
     let hashes = parts.filter_map(|part| match &part.kind {
