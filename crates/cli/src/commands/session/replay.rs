@@ -202,7 +202,7 @@ impl Again<'_> {
         if stopped {
             return Ok(Exit::Interrupted);
         }
-        let compared = self.compare(&history, &journal, session.id(), &playback, &project).await?;
+        let compared = self.compare(&history, &journal, session.id(), &playback, &project, caged).await?;
         self.tell(&compared, &history, &project)
     }
 
@@ -238,6 +238,7 @@ impl Again<'_> {
         id: &SessionId,
         playback: &Playback,
         project: &Project,
+        caged: bool,
     ) -> Result<Compared> {
         let name = |path: &Path, name: &str| (path.display().to_string(), name.to_owned());
         let was = Normal {
@@ -269,7 +270,8 @@ impl Again<'_> {
             compared.skipped.extend(task.skipped);
             compared.difference = task.difference;
         }
-        if compared.difference.is_none() && self.recorded.start.is_none() {
+        // What commands did is not done where none was run.
+        if caged && compared.difference.is_none() && self.recorded.start.is_none() {
             let histories = std::iter::once(history).chain(self.recorded.tasks.iter().map(|(_, history)| history));
             compared.difference = files::difference(&self.folders, histories, &project.tops);
         }
