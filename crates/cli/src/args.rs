@@ -1,5 +1,6 @@
 //! What may stand on the command line.
 
+mod agent;
 mod audit;
 mod auth;
 mod chat;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(crate) use self::agent::{Agent, Create, ModeArg};
 pub(crate) use self::audit::Audit;
 pub(crate) use self::auth::{Auth, Login};
 pub(crate) use self::chat::Chat;
@@ -22,7 +24,7 @@ pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, Debu
 pub(crate) use self::doctor::{Doctor, RungArg};
 pub(crate) use self::models::Models;
 pub(crate) use self::run::{Format, Init, Run};
-pub(crate) use self::session::{Pack, Replay, Session};
+pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
 pub(crate) use self::tool::Tool;
 pub(crate) use self::trust::Trust;
 
@@ -78,6 +80,10 @@ pub(crate) enum Command {
     /// Look at past sessions
     #[command(subcommand)]
     Session(Session),
+    /// What sessions used and cost
+    Stats(Stats),
+    /// Take over OpenCode's sessions and keys; OpenCode keeps them as well, and may run
+    ImportOpencode(ImportOpencode),
     /// Look at what was allowed for always, and take it back
     #[command(subcommand)]
     Permission(Permission),
@@ -117,6 +123,40 @@ pub(crate) struct Demo {
     pub fast: bool,
 }
 
+/// `haft stats`
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Only the last N days; 0 for today
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
+    pub days: Option<u64>,
+    /// At most N tools
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
+    pub tools: Option<usize>,
+    /// Also each model, at most N of them
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100", value_hint = ValueHint::Other)]
+    pub models: Option<usize>,
+    /// Only this folder's sessions (`.` for this one), or those of the project with this id
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub project: Option<String>,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `haft import-opencode`
+#[derive(Debug, Args)]
+pub(crate) struct ImportOpencode {
+    /// OpenCode's data folder; the usual one if left out
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
+    /// Only say what would be taken over
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Say what was done as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `haft permission`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Permission {
@@ -142,20 +182,6 @@ pub(crate) enum Permission {
         /// Everything that was allowed in this project
         #[arg(long, conflicts_with = "permission")]
         all: bool,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        dir: Option<PathBuf>,
-    },
-}
-
-/// `haft agent`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Agent {
-    /// The agents there are in this folder
-    List {
-        /// As one JSON array
-        #[arg(long)]
-        json: bool,
         /// Look at this folder
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,

@@ -17,13 +17,16 @@ mod models;
 mod network;
 mod outputs;
 mod own_file;
+mod pages;
 mod question;
 mod redact;
 mod render;
 mod replay;
 mod report;
+mod retention;
 mod scratch;
 mod signals;
+mod snapshots;
 mod stdin;
 mod trust;
 mod watch;
@@ -123,10 +126,12 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Init(args) => commands::run::run(args.into()).await,
         Command::Tool(args) => commands::tool::run(args).await,
         Command::Session(args) => commands::session::run(args).await,
+        Command::Stats(args) => commands::stats::run(args).await,
+        Command::ImportOpencode(args) => commands::import_opencode::run(args).await,
         Command::Trust(args) => commands::trust::run(args),
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),
-        Command::Agent(command) => commands::agent::run(command),
+        Command::Agent(command) => commands::agent::run(command).await,
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
         Command::Doctor(args) => commands::doctor::run(args).await,

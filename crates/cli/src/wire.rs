@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use haft_config::{CommandConfig, Config, Instruction, Sources};
+use haft_config::{CommandConfig, Config, Sources};
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup, TaskLimits,
-    Tasks,
-    TurnLimits, Workbench,
+    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup, Snapshots,
+    TaskLimits, Tasks, TurnLimits, Workbench,
 };
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
@@ -24,9 +23,10 @@ use crate::approvals::{Approvals, Home, Keeping};
 use crate::audit::Audit;
 use crate::folders::{self, Folders};
 use crate::keys::keys;
+use crate::pages::Fetched;
 use crate::render;
 use crate::trust::{self, Asking};
-use crate::{agents, cages, models};
+use crate::{agents, cages, models, snapshots};
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
@@ -35,6 +35,8 @@ pub(crate) struct Ground {
     pub config: Config,
     /// What runs commands here.
     pub processes: Processes,
+    /// What keeps what files were, unless the settings say not to.
+    pub snapshots: Option<Snapshots>,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -93,7 +95,12 @@ impl Ground {
         let processes = processes(&config, cages::caging(&folders, &place, &config)?);
         // Whoever needs to know how commands are held waits less later.
         processes.look_ahead();
-        Ok(Self { folders, place, config, processes })
+        let snapshots = snapshots::of(&folders, &place, &config);
+        let processes = match snapshots.clone() {
+            Some(snapshots) => processes.recorded(Arc::new(snapshots)),
+            None => processes,
+        };
+        Ok(Self { folders, place, config, processes, snapshots })
     }
 
     /// How commands run here. The first time it may take a while to know.
@@ -111,6 +118,9 @@ impl Ground {
         let processes = self.processes.clone();
         if let Some(protection) = processes.protection() {
             files.tell(protection);
+        }
+        if let Some(snapshots) = self.snapshots.clone() {
+            files.record(Arc::new(snapshots));
         }
         let images = ImageLimits {
             auto_resize: config.images.auto_resize,
@@ -187,14 +197,11 @@ impl Ground {
     /// What the settings say about sessions.
     fn options(&self) -> Options {
         let config = &self.config;
-        for named in config.instructions.iter().filter(|named| named.pattern.contains("://")) {
-            let Instruction { pattern, origin } = named;
-            render::complain(&format!("warning: {origin}: {pattern} is not fetched; name a file instead"));
-        }
         Options {
             models: Some(Arc::new(models::Known(config.clone()))),
             commands: self.commands(),
             instructions: self.instructions(),
+            pages: Some(Arc::new(Fetched::default())),
             limits: TurnLimits {
                 // More than that many steps is no limit.
                 steps: config.limits.steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)),
@@ -224,6 +231,7 @@ impl Ground {
             },
             // Chosen beside the model.
             small: None,
+            past: None,
         }
     }
 
@@ -298,6 +306,9 @@ impl Ground {
         folders::make(&outputs)?;
         crate::outputs::sweep(&outputs);
         crate::scratch::sweep(self.folders.scratch());
+        if let Some(snapshots) = &self.snapshots {
+            snapshots::sweep(snapshots, &self.config);
+        }
         Ok(outputs)
     }
 }
@@ -351,7 +362,14 @@ fn secrets(config: &Config) -> Vec<String> {
 /// The journal of this user.
 pub(crate) async fn journal(folders: &Folders) -> Result<Journal> {
     match folders.database() {
-        Some(path) => Ok(Journal::open(&path).await?),
+        Some(path) => {
+            let journal = Journal::open(&path).await?;
+            for remark in journal.remarks() {
+                tracing::warn!(%remark, "the store");
+                render::complain(&format!("! {remark}"));
+            }
+            Ok(journal)
+        }
         None => Ok(Journal::memory()),
     }
 }

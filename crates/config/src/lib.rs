@@ -59,6 +59,8 @@ pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Price
 pub use resolved::{
     Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Policy, Share, Snapshot, TaskLimits,
     ToolOutput, load,
+    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Policy, Retention, Share, Snapshot, ToolOutput,
+    load,
 };
 pub use sandbox::{Sandbox, SandboxMode};
 pub use shown::{Secrets, Shown, show};

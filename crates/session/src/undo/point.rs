@@ -39,6 +39,11 @@ impl Point {
         Some(Self { message: revert.message_id.clone(), at, part })
     }
 
+    /// Before the message `id`; `None` where there is no such message.
+    pub(crate) fn whole(history: &History, id: &MessageId) -> Option<Self> {
+        Some(Self { message: id.clone(), at: place(history.messages(), id)?, part: None })
+    }
+
     /// Whether this part of the message at `at` is taken back, which stands at `within` there.
     pub(crate) fn covers(&self, at: usize, within: usize) -> bool {
         match &self.part {
@@ -75,7 +80,8 @@ pub(crate) fn find(history: &History, stands: Option<&Point>, to: &To) -> Result
             let within = match part {
                 None => None,
                 Some(id) => {
-                    let within = parts.iter().position(|part| part.id == *id).ok_or_else(|| NoPoint::Part(id.clone()))?;
+                    let within =
+                        parts.iter().position(|part| part.id == *id).ok_or_else(|| NoPoint::Part(id.clone()))?;
                     // What stands before the first thing that was said is nothing that could be kept.
                     parts[..within].iter().any(is_said).then(|| (id.clone(), within))
                 }
