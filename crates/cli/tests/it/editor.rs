@@ -82,7 +82,7 @@ fn commands_and_files_are_offered_and_put_in() {
     terminal.wait_for("> /status");
     terminal.wait_for("what this session is");
     terminal.type_text("\t");
-    terminal.wait_for("build › /status\n");
+    terminal.wait_for("build › /status");
     terminal.type_text("\u{15}see @sr");
     terminal.wait_for("> @src/");
     terminal.type_text("\t");
@@ -90,7 +90,7 @@ fn commands_and_files_are_offered_and_put_in() {
     terminal.type_text("main");
     terminal.wait_for("> @src/main.rs");
     terminal.type_text("\t");
-    terminal.wait_for("build › see @src/main.rs\n");
+    terminal.wait_for("build › see @src/main.rs");
     terminal.type_text("please");
     terminal.wait_for("build › see @src/main.rs please");
     terminal.type_text(ENTER);
