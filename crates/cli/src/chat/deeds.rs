@@ -11,7 +11,7 @@ use haft_session::Session;
 use serde_json::json;
 
 use super::commands::{Deed, switched};
-use super::editor::LineSource;
+use super::editor::{Draft, LineSource, edited};
 use super::lists;
 use super::talk::{Flow, Talk};
 use crate::args::{Auth, Login};
@@ -68,6 +68,7 @@ impl Talk {
                 self.looks.thinking = switch(arguments, self.looks.thinking, name)?;
                 self.look(if self.looks.thinking { "thoughts are shown" } else { "thoughts are not shown" });
             }
+            Deed::Editor => self.editor(source).await?,
             Deed::Theme => self.theme(arguments)?,
             Deed::Share => self.tell("nothing is shared: haft has no server to share through; /export writes a file"),
         }
@@ -315,6 +316,22 @@ impl Talk {
             file.with_context(|| format!("cannot write {}; name a file that is not there yet", path.display()))?;
         file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         self.tell(&lists::one_line(&format!("written to {}", path.display())));
+        Ok(())
+    }
+
+    /// Has the next prompt written elsewhere.
+    async fn editor(&mut self, source: &mut dyn LineSource) -> Result<()> {
+        source.release();
+        let text = edited("", &self.ground.folders.state.join("scratch")).await?;
+        match (text.trim().is_empty(), &self.complete) {
+            (true, _) => self.tell("nothing was written"),
+            (false, Some(_)) => source.fill(text.trim_end()),
+            // Without an editor of ours there is no line to put it in.
+            (false, None) => {
+                let text = text.trim_end().to_owned();
+                self.say(Draft { shown: text.clone(), text, ..Draft::default() }).await;
+            }
+        }
         Ok(())
     }
 

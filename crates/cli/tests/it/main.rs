@@ -14,6 +14,7 @@ mod chat;
 mod crash;
 mod demo;
 mod doctor;
+mod editor;
 #[cfg(target_os = "linux")]
 mod everyday;
 mod face;
