@@ -11,6 +11,7 @@ mod run;
 mod session;
 mod tool;
 mod trust;
+mod undo;
 
 use std::path::PathBuf;
 
@@ -27,6 +28,7 @@ pub(crate) use self::run::{Format, Init, Run};
 pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
 pub(crate) use self::tool::Tool;
 pub(crate) use self::trust::Trust;
+pub(crate) use self::undo::{Diff, Fork, How, Redo, Undo};
 
 /// A coding agent in one binary, built around its tools.
 ///

@@ -9,8 +9,8 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup, Snapshots,
-    TaskLimits, Tasks, TurnLimits, Workbench,
+    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Past, Questions, Setup,
+    Snapshots, TaskLimits, Tasks, TurnLimits, Workbench,
 };
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
@@ -114,11 +114,7 @@ impl Ground {
     /// The tools there are in this folder.
     pub(crate) fn registry(&self) -> Registry {
         let config = &self.config;
-        let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
-        let processes = self.processes.clone();
-        if let Some(protection) = processes.protection() {
-            files.tell(protection);
-        }
+        let (files, processes) = (self.files(), self.processes.clone());
         if let Some(snapshots) = self.snapshots.clone() {
             files.record(Arc::new(snapshots));
         }
@@ -146,6 +142,15 @@ impl Ground {
         switches.extend(config.tools.iter().map(|(name, on)| (name.clone(), *on)));
         let switches = Switches(switches);
         haft_toolbox::builtin_with(&World { files, processes }, &options).switched(&switches)
+    }
+
+    /// The files here.
+    fn files(&self) -> Files {
+        let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
+        if let Some(protection) = self.processes.protection() {
+            files.tell(protection);
+        }
+        files
     }
 
     /// The agent called `name`, or the one that answers where none is named, with all its rules.
@@ -231,7 +236,7 @@ impl Ground {
             },
             // Chosen beside the model.
             small: None,
-            past: None,
+            past: self.snapshots.clone().map(|snapshots| Past { snapshots, files: self.files() }),
         }
     }
 
@@ -317,6 +322,26 @@ fn task_limits(limits: &haft_config::TaskLimits) -> TaskLimits {
     let haft_config::TaskLimits { cost, tokens, steps, time } = *limits;
     // More than that many steps is no limit.
     TaskLimits { cost, tokens, steps: steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)), time }
+}
+
+/// What is remembered of the files in `place`, if anything is. Broken settings are not in the way of taking back.
+pub(crate) fn past(folders: &Folders, place: &Place) -> Option<Past> {
+    let files = Files::new(place.directory.clone(), place.worktree.clone());
+    snapshots::of(folders, place, &lenient(folders, place)).map(|snapshots| Past { snapshots, files })
+}
+
+/// The gate for what a person does with their own hands in `place`: it notes that, and asks nothing.
+pub(crate) fn hand(folders: &Folders, place: &Place) -> Result<Gate> {
+    let gate = Gate::new(clock()?, Answerer::Nobody, |_| {});
+    if lenient(folders, place).audit == Some(false) {
+        return Ok(gate);
+    }
+    Ok(gate.witnessed_by(Arc::new(Audit::in_folder(&folders.data, clock()?))))
+}
+
+/// The settings in `place`, as far as they can be read.
+fn lenient(folders: &Folders, place: &Place) -> Config {
+    trust::load(folders, place, &sources(folders, place), Asking::Nobody).unwrap_or_default()
 }
 
 /// Tools without a model, and who is asked about their calls.

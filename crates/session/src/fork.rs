@@ -92,8 +92,8 @@ fn copied(history: &History, taken: usize, point: Option<&Point>, copy: &Session
         }
         events.push(Event::MessageUpdated { session_id: copy.clone(), info: Box::new(info) });
         for (within, part) in turned.parts.iter().enumerate() {
-            if point.is_some_and(|point| point.covers(at, within)) {
-                break;
+            if point.is_some_and(|point| point.covers(at, turned, within)) {
+                continue;
             }
             let mut part = Box::new(moved(part, copy, &id, clock));
             if let PartKind::Compaction { tail_start_id: Some(tail), .. } = &mut part.kind

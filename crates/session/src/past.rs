@@ -82,5 +82,6 @@ fn patch(recorded: Recorded, now: u64) -> PartKind {
     let mut files: Vec<String> = recorded.files.iter().map(|path| path.display().to_string()).collect();
     files.sort();
     files.dedup();
-    PartKind::Patch { hash: recorded.hash.to_string(), files, time: Some(RetryTime { created: now }) }
+    let call_id = recorded.by.map(|by| by.call_id);
+    PartKind::Patch { hash: recorded.hash.to_string(), files, call_id, time: Some(RetryTime { created: now }) }
 }

@@ -10,9 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{
-    Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, TaskLimits,
-};
+use crate::{Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, TaskLimits};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]

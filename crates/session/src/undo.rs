@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use haft_permission::{Access, Asker, Effect, Gate, Grant};
 use haft_project::Files;
 use haft_protocol::{
-    Clock, Event, FileDiff, History, MessageId, Part, PartId, PartKind, RetryTime, Revert, Session as Record, SessionId,
+    Clock, Event, FileDiff, History, MessageId, Part, PartId, PartKind, RetryTime, Revert, Session as Record,
+    SessionId, Turned,
 };
 use haft_snapshot::undo::{Left, Planned, Step, plan, same, together};
 use haft_snapshot::{Change, Hash, Keep, State};
@@ -166,7 +167,7 @@ impl Hand<'_> {
             let keep = snapshots.keep();
             let now = |path: &Path| disk::state(files, keep, &looked, path);
             let plan = plan(steps, now, |path| force.covers(path));
-            let diffs = shown(files, keep, &plan);
+            let diffs = told(files, keep, &plan);
             (plan, diffs, looked)
         })
         .await?;
@@ -205,8 +206,9 @@ impl Hand<'_> {
         let revert = match &target {
             None => None,
             Some(point) => {
+                let diff = diff_text(&past, now.clone()).await?;
                 let snapshot = if now.is_empty() { None } else { Some(put(&past, now).await?) };
-                Some(revert(point, snapshot, Some(diff_text(&rewound.files))))
+                Some(revert(point, snapshot, Some(diff)))
             }
         };
         rewound.revert.clone_from(&revert);
@@ -323,7 +325,7 @@ impl Hand<'_> {
         let files = lost.iter().map(|change| change.path.display().to_string()).collect();
         let hash = put(past, lost).await?;
         let (id, session_id, now) = (self.clock.mint(), self.record.id.clone(), self.clock.now_ms());
-        let kind = PartKind::Patch { hash, files, time: Some(RetryTime { created: now }) };
+        let kind = PartKind::Patch { hash, files, call_id: None, time: Some(RetryTime { created: now }) };
         let part = Box::new(Part { id, session_id: session_id.clone(), message_id, kind });
         self.record_all(vec![Event::PartUpdated { session_id, part, time: now }]).await
     }
@@ -371,6 +373,14 @@ impl Force {
             Force::These(paths) => paths.iter().any(|forced| path.starts_with(forced)),
         }
     }
+}
+
+/// The messages of a session that are not taken back, and how many are.
+pub fn shown<'a>(record: &Record, history: &'a History) -> (&'a [Turned], usize) {
+    let messages = history.messages();
+    let point = record.revert.as_ref().and_then(|revert| Point::of(revert, history));
+    let (shown, hidden) = messages.split_at(point.map_or(messages.len(), |point| point.first_whole()));
+    (shown, hidden.len())
 }
 
 /// Opens the stored session `id` for as long as this takes, and goes where `rewind` says. No model is needed.
@@ -494,7 +504,7 @@ pub(crate) async fn tally(past: &Past, mut tally: Tally, patches: Vec<Patch>) ->
     added.await.unwrap_or_default()
 }
 
-fn shown(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Option<FileDiff>> {
+fn told(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Option<FileDiff>> {
     let (until, mut room) = (diffs::soon(), diffs::room());
     let diff = |planned: &Planned| {
         let to = planned.to.as_ref()?;
@@ -550,15 +560,20 @@ fn revert(point: &Point, snapshot: Option<String>, diff: Option<String>) -> Reve
     Revert { message_id: point.message.clone(), part_id, snapshot, diff }
 }
 
-/// The patches of what was changed, whole ones as far as they fit.
-fn diff_text(files: &[Fate]) -> String {
-    let mut text = String::new();
-    for diff in files.iter().filter_map(|fate| fate.diff.as_ref()) {
-        if text.len() + diff.patch.len() <= MAX_DIFF {
-            text.push_str(&diff.patch);
+/// The patches of `changes`, whole ones as far as they fit.
+async fn diff_text(past: &Past, changes: Vec<Change>) -> Result<String, SessionError> {
+    let Past { snapshots, files } = past.clone();
+    let text = move || {
+        let (until, mut text) = (diffs::soon(), String::new());
+        for Change { path, before, after } in changes {
+            let patch = file_diff(&files.title(&path), &before, &after, snapshots.keep(), until).patch;
+            if text.len() + patch.len() <= MAX_DIFF {
+                text.push_str(&patch);
+            }
         }
-    }
-    text
+        text
+    };
+    blocking(text).await
 }
 
 async fn changes(past: &Past, hash: &str) -> Result<Vec<Change>, String> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::ModelArg;
+use super::undo::{Diff, Fork, Redo, Undo};
 
 /// `haft session`
 #[derive(Debug, Subcommand)]
@@ -98,10 +99,13 @@ pub(crate) enum Session {
     /// Read a session that haft or OpenCode wrote; it becomes one of this folder
     Import(SessionImport),
     /// Copy a session into a new one, which can go another way; prints the new one's id
-    Fork {
-        /// The session
-        id: String,
-    },
+    Fork(Fork),
+    /// Take back the last prompt, with what was done to files for it; lists the files first
+    Undo(Undo),
+    /// Bring back what was undone; lists the files first
+    Redo(Redo),
+    /// What a session did to files
+    Diff(Diff),
     /// Run a session again with the model's recorded answers and real tools, in a copy of its project, and say where the
     /// results differ
     Replay(Box<Replay>),

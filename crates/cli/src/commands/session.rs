@@ -1,13 +1,16 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
 mod compact;
-pub(crate) mod pack;
-pub(crate) mod replay;
 mod delete;
+mod diff;
 mod export;
 mod follow;
+mod fork;
 mod import;
 mod list;
+pub(crate) mod pack;
+pub(crate) mod replay;
+mod undo;
 
 pub(crate) use self::list::ago;
 
@@ -22,7 +25,7 @@ use crate::args::Session;
 use crate::folders::Folders;
 use crate::render::{self, Paint, clean};
 use crate::report::{Exit, Usage};
-use crate::wire::{clock, journal, place};
+use crate::wire::{journal, place};
 
 pub(crate) async fn run(command: Session) -> Result<Exit> {
     match command {
@@ -52,14 +55,10 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
         Session::Rename { id, title } => delete::rename(&id, &title).await,
         Session::Export(args) => export::run(args).await,
         Session::Import(args) => import::run(args).await,
-        Session::Fork { id } => {
-            let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
-            let journal = journal(&Folders::find()?).await?;
-            let copy = haft_session::Session::fork(&journal, &clock()?, &id, None).await;
-            journal.close().await?;
-            render::say(copy?.as_str())?;
-            Ok(Exit::Done)
-        }
+        Session::Fork(args) => fork::run(args).await,
+        Session::Undo(args) => undo::undo(args).await,
+        Session::Redo(args) => undo::redo(args).await,
+        Session::Diff(args) => diff::run(args).await,
     }
 }
 
@@ -88,7 +87,8 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
     let paint = Paint::new(render::out_is_terminal());
     render::say(&paint.bold(&clean(&record.title)))?;
     render::say(&paint.dim(&clean(&format!("{} in {}", record.id, record.directory))))?;
-    for turned in history.messages() {
+    let (shown, hidden) = haft_session::shown(record, history);
+    for turned in shown {
         let who = match &turned.info {
             Message::User(_) => "You".to_owned(),
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
@@ -132,6 +132,10 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         {
             render::say(&paint.red(&format!("[{}]", clean(failure.message()))))?;
         }
+    }
+    if hidden > 0 {
+        let line = format!("\n({hidden} messages are taken back; haft session redo {} brings them back)", record.id);
+        render::say(&paint.yellow(&line))?;
     }
     let spent = render::spent(&record.tokens, record.cost);
     if !spent.is_empty() {

@@ -3,7 +3,6 @@
 use haft_protocol::{Event, FileDiff, Message, MessageId, TurnSummary};
 
 use super::Driver;
-use crate::assemble::Projection;
 use crate::diffs::Tally;
 use crate::error::SessionError;
 use crate::turn::record_all;
@@ -43,7 +42,7 @@ impl Driver {
     /// Makes final what is taken back: something new is asked.
     pub(crate) async fn commit(&mut self) -> Result<(), SessionError> {
         if self.record.revert.is_some() && self.hand().commit().await? {
-            self.projection = Projection::default();
+            self.projection.renew();
             self.tally = None;
         }
         Ok(())

@@ -18,7 +18,8 @@ pub(crate) fn removed(record: &mut Record, history: &History, point: &Point) -> 
         events.push(Event::MessageRemoved { session_id: session_id.clone(), message_id });
     }
     if let (Some((_, within)), Some(turned)) = (&point.part, messages.get(point.at)) {
-        for part in &turned.parts[*within..] {
+        let behind = turned.parts.iter().enumerate().skip(*within);
+        for (_, part) in behind.filter(|(within, _)| point.covers(point.at, turned, *within)) {
             if let PartKind::StepFinish { cost, tokens, .. } = &part.kind {
                 less(record, *cost, tokens);
             }

@@ -83,10 +83,10 @@ fn own(history: &History, from: usize, point: Option<&Point>, is_ours: bool) -> 
     for (at, turned) in history.messages().iter().enumerate().skip(from) {
         latest = latest.max(turned.info.created());
         for (within, part) in turned.parts.iter().enumerate() {
-            let PartKind::Patch { hash, files, time } = &part.kind else { continue };
+            let PartKind::Patch { hash, files, time, .. } = &part.kind else { continue };
             // In their own order, also where a clock was set back.
             latest = latest.max(time.map_or(0, |time| time.created));
-            if point.is_none_or(|point| point.covers(at, within)) {
+            if point.is_none_or(|point| point.covers(at, turned, within)) {
                 let (part, hash, files) = (part.clone(), hash.clone(), files.clone());
                 patches.push(Patch { part, hash, files, time: latest, is_ours });
             }

@@ -44,10 +44,11 @@ impl Point {
         Some(Self { message: id.clone(), at: place(history.messages(), id)?, part: None })
     }
 
-    /// Whether this part of the message at `at` is taken back, which stands at `within` there.
-    pub(crate) fn covers(&self, at: usize, within: usize) -> bool {
+    /// Whether this part of the message at `at` is taken back, which stands at `within` there. What a call changed goes with
+    /// the call.
+    pub(crate) fn covers(&self, at: usize, turned: &Turned, within: usize) -> bool {
         match &self.part {
-            Some((_, from)) if at == self.at => within >= *from,
+            Some((_, from)) if at == self.at => cause(turned, within) >= *from,
             Some(_) => at > self.at,
             None => at >= self.at,
         }
@@ -93,6 +94,15 @@ pub(crate) fn find(history: &History, stands: Option<&Point>, to: &To) -> Result
             Ok(Some(whole(begins.unwrap_or(at))))
         }
     }
+}
+
+/// The place of what led to the part at `within`: for what a call changed, that of the call.
+fn cause(turned: &Turned, within: usize) -> usize {
+    let Some(PartKind::Patch { call_id: Some(call), .. }) = turned.parts.get(within).map(|part| &part.kind) else {
+        return within;
+    };
+    let is_call = |part: &Part| matches!(&part.kind, PartKind::Tool { call_id, .. } if call_id == call);
+    turned.parts.iter().position(is_call).unwrap_or(within)
 }
 
 fn place(messages: &[Turned], id: &MessageId) -> Option<usize> {

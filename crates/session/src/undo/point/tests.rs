@@ -23,7 +23,7 @@ fn history(words: &str) -> History {
             "c" => vec![compaction(false)],
             "C" => vec![compaction(true)],
             _ => {
-                let patch = PartKind::Patch { hash: String::new(), files: Vec::new(), time: None };
+                let patch = PartKind::Patch { hash: String::new(), files: Vec::new(), call_id: None, time: None };
                 vec![PartKind::StepStart {}, text("done", false), patch, text("all", false)]
             }
         };
@@ -131,7 +131,8 @@ fn an_answer_stands_for_its_prompt_and_a_part_for_itself() {
 fn what_is_taken_back_is_all_behind_the_point() {
     let history = history("p a p");
     let Ok(Some(point)) = find(&history, None, &before(1, Some(2))) else { panic!("none") };
-    let covered = [(0, 0), (1, 1), (1, 2), (1, 3), (2, 0)].map(|(at, within)| point.covers(at, within));
+    let covered =
+        [(0, 0), (1, 1), (1, 2), (1, 3), (2, 0)].map(|(at, within)| point.covers(at, &history.messages()[at], within));
     assert_eq!(covered, [false, false, true, true, true]);
     assert_eq!(point.first_whole(), 2);
 }
