@@ -1,5 +1,6 @@
 //! What may stand on the command line.
 
+mod agent;
 mod audit;
 mod auth;
 mod chat;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(crate) use self::agent::{Agent, Create, ModeArg};
 pub(crate) use self::audit::Audit;
 pub(crate) use self::auth::{Auth, Login};
 pub(crate) use self::chat::Chat;
@@ -144,20 +146,6 @@ pub(crate) enum Permission {
         /// Everything that was allowed in this project
         #[arg(long, conflicts_with = "permission")]
         all: bool,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        dir: Option<PathBuf>,
-    },
-}
-
-/// `haft agent`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Agent {
-    /// The agents there are in this folder
-    List {
-        /// As one JSON array
-        #[arg(long)]
-        json: bool,
         /// Look at this folder
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use haft_config::{CommandConfig, Config, Instruction, Sources};
+use haft_config::{CommandConfig, Config, Sources};
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
@@ -23,6 +23,7 @@ use crate::approvals::{Approvals, Home, Keeping};
 use crate::audit::Audit;
 use crate::folders::{self, Folders};
 use crate::keys::keys;
+use crate::pages::Fetched;
 use crate::render;
 use crate::trust::{self, Asking};
 use crate::{agents, cages, models, snapshots};
@@ -201,14 +202,11 @@ impl Ground {
     /// What the settings say about sessions.
     fn options(&self) -> Options {
         let config = &self.config;
-        for named in config.instructions.iter().filter(|named| named.pattern.contains("://")) {
-            let Instruction { pattern, origin } = named;
-            render::complain(&format!("warning: {origin}: {pattern} is not fetched; name a file instead"));
-        }
         Options {
             models: Some(Arc::new(models::Known(config.clone()))),
             commands: self.commands(),
             instructions: self.instructions(),
+            pages: Some(Arc::new(Fetched::default())),
             limits: TurnLimits {
                 // More than that many steps is no limit.
                 steps: config.limits.steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)),

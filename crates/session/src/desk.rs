@@ -30,11 +30,11 @@ pub(crate) type AtRest = oneshot::Sender<Option<Result<TurnEnd, SessionError>>>;
 pub(crate) enum Inbox {
     Prompt(Box<Prompt>, Answer),
     Shell(String, Answer),
-    Rewind(Box<Rewind>, oneshot::Sender<Result<Rewound, SessionError>>),
     Compact(Option<String>, Answer),
     /// Whoever asks does so no more.
     Settle(oneshot::Sender<()>),
     Rest(AtRest),
+    Rewind(Box<Rewind>, oneshot::Sender<Result<Rewound, SessionError>>),
     Abort,
 }
 
@@ -98,10 +98,10 @@ impl Desk {
     pub(crate) fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
         match wake {
             Some(Inbox::Prompt(prompt, done)) => self.take(*prompt, done),
-            Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             Some(Inbox::Shell(_, done) | Inbox::Compact(_, done)) => {
                 drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
             }
+            Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             // Whoever does not wait for the turn does not wait for what is beside it.
             Some(Inbox::Settle(done)) => drop(done),
             Some(Inbox::Rest(done)) => self.rest(done),

@@ -53,10 +53,10 @@ pub(crate) struct Driver {
     memory: Memory,
     instructions: Instructions,
     role: Role,
-    /// What its files came to, where that is known.
-    tally: Option<Tally>,
     /// The title that is being found.
     titling: Option<Titling>,
+    /// What its files came to, where that is known.
+    tally: Option<Tally>,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
@@ -92,8 +92,8 @@ impl Driver {
             memory,
             instructions,
             role,
-            tally: None,
             titling: None,
+            tally: None,
             _lease: lease,
         };
         driver.settle_past().await?;
@@ -113,11 +113,11 @@ impl Driver {
                 wake = inbox.recv() => match wake {
                     Some(Inbox::Prompt(prompt, done)) => desk.take(*prompt, done),
                     Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
+                    Some(Inbox::Compact(focus, done)) => self.compact(focus, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Rewind(rewind, done)) => {
                         let rewound = self.rewind(&rewind).await;
                         let _ = done.send(rewound);
                     }
-                    Some(Inbox::Compact(focus, done)) => self.compact(focus, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Settle(done)) => self.settle(done).await,
                     Some(Inbox::Rest(done)) => desk.rest(done),
                     Some(Inbox::Abort) => desk.stop(),
@@ -426,7 +426,8 @@ impl Driver {
     async fn cast(&mut self, cast: Arc<Cast>) {
         let Self { setup, record, memory, instructions, .. } = self;
         let asker = Asker { session: record.id.clone(), call: None };
-        let changed = instructions.refresh(&setup.options.instructions, &setup.place, &setup.gate, &asker).await;
+        let (wanted, pages) = (&setup.options.instructions, setup.options.pages.as_deref());
+        let changed = instructions.refresh(wanted, pages, &setup.place, &setup.gate, &asker).await;
         if !cast.is_same(&self.role.cast) {
             // What a vendor made goes to no other, so the messages are made anew.
             self.projection = Projection::default();

@@ -18,6 +18,7 @@
 
 mod agent;
 mod agents;
+mod architect;
 mod assemble;
 mod background;
 mod budget;
@@ -75,6 +76,7 @@ mod workbench;
 
 pub use agent::{Agent, BUILTIN_AGENTS, Draft, Mode, reminder};
 pub use agents::{Agents, Choice};
+pub use architect::{Design, design};
 pub use assemble::{assemble, definition};
 pub use budget::TaskLimits;
 pub use command::{Command, Piece, builtin as builtin_commands, expand};
@@ -82,7 +84,7 @@ pub use compact::Compaction;
 pub use delegates::told;
 pub use error::{SessionError, TurnError};
 pub use estimate::{Estimate, tokens};
-pub use instructions::{InstructionFiles, Named};
+pub use instructions::{InstructionFiles, Named, Pages};
 pub use model::{Cost, Limits, Model, Prices, Tier, Toolset};
 pub use past::Past;
 pub use policy::{Commands, Folders, compose, one_shot, session_rules};

@@ -165,6 +165,20 @@ impl Session {
         self.ask(Inbox::Shell(command.into(), done), end).await
     }
 
+    /// Sums the conversation up, but for its end, and goes on with the summary from then on; `focus` says what it is to
+    /// dwell on. What was said stays stored and readable.
+    ///
+    /// [`Session::abort`] stops it, and then everything is as it was, as it is where it fails.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn runs; when there is nothing to sum up, or its end was taken back; when the
+    /// summary is not much shorter, the model fails or the store fails.
+    pub async fn compact(&self, focus: Option<String>) -> Result<TurnEnd, SessionError> {
+        let (done, end) = oneshot::channel();
+        self.ask(Inbox::Compact(focus, done), end).await
+    }
+
     /// Takes back what was asked and what was done to files for it, or brings it again. What is taken back is hidden; the
     /// next prompt removes it.
     ///
@@ -227,20 +241,6 @@ impl Session {
         prompt: Option<&MessageId>,
     ) -> Result<Vec<FileDiff>, SessionError> {
         undo::diffs(journal, past, id, prompt).await
-    }
-
-    /// Sums the conversation up, but for its end, and goes on with the summary from then on; `focus` says what it is to
-    /// dwell on. What was said stays stored and readable.
-    ///
-    /// [`Session::abort`] stops it, and then everything is as it was, as it is where it fails.
-    ///
-    /// # Errors
-    ///
-    /// [`SessionError::Busy`] while a turn runs; when there is nothing to sum up, or its end was taken back; when the
-    /// summary is not much shorter, the model fails or the store fails.
-    pub async fn compact(&self, focus: Option<String>) -> Result<TurnEnd, SessionError> {
-        let (done, end) = oneshot::channel();
-        self.ask(Inbox::Compact(focus, done), end).await
     }
 
     async fn ask(

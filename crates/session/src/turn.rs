@@ -432,6 +432,7 @@ pub(crate) async fn store_prompt(
         time: MessageTime { created: now, completed: None },
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
+        variant: cast.session_model().variant,
         format: format.clone(),
         summary: None,
         system: None,
