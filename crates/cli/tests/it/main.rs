@@ -37,5 +37,6 @@ mod task;
 mod terminal;
 mod tool;
 mod trust;
+mod undo;
 #[cfg(target_os = "linux")]
 mod wire;
