@@ -23,6 +23,7 @@ mod redact;
 mod render;
 mod replay;
 mod report;
+mod retention;
 mod scratch;
 mod signals;
 mod snapshots;
@@ -125,6 +126,8 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Init(args) => commands::run::run(args.into()).await,
         Command::Tool(args) => commands::tool::run(args).await,
         Command::Session(args) => commands::session::run(args).await,
+        Command::Stats(args) => commands::stats::run(args).await,
+        Command::ImportOpencode(args) => commands::import_opencode::run(args).await,
         Command::Trust(args) => commands::trust::run(args),
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),

@@ -387,7 +387,14 @@ fn secrets(config: &Config) -> Vec<String> {
 /// The journal of this user.
 pub(crate) async fn journal(folders: &Folders) -> Result<Journal> {
     match folders.database() {
-        Some(path) => Ok(Journal::open(&path).await?),
+        Some(path) => {
+            let journal = Journal::open(&path).await?;
+            for remark in journal.remarks() {
+                tracing::warn!(%remark, "the store");
+                render::complain(&format!("! {remark}"));
+            }
+            Ok(journal)
+        }
         None => Ok(Journal::memory()),
     }
 }

@@ -196,7 +196,7 @@ impl Talk {
         if let Some(record) = latest.first() {
             let title = lists::one_line(&record.title);
             let ago = crate::commands::session::ago(record.time.updated);
-            let line = format!("/continue lists earlier sessions; the latest, {} ago: {title}", ago.trim());
+            let line = format!("/continue lists earlier sessions; the latest, {}: {title}", ago.trim());
             self.face.note(vec![self.looks.paint.dim(&line)]);
         }
     }

@@ -20,6 +20,7 @@ mod face;
 mod hostile;
 mod house;
 mod jobs;
+mod kept;
 mod kill;
 mod ledger;
 mod models;
