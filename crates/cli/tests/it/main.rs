@@ -39,5 +39,6 @@ mod task;
 mod terminal;
 mod tool;
 mod trust;
+mod undo;
 #[cfg(target_os = "linux")]
 mod wire;
