@@ -15,7 +15,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
-use haft_llm::{Answer, Playlist};
+use haft_llm::{Answer, Playlist, Purpose};
 use http_body_util::{BodyExt, Either, Full, Limited, StreamBody};
 use hyper::body::Frame;
 use hyper::header::CONTENT_TYPE;
@@ -198,8 +198,12 @@ async fn answer(plan: &Plan, method: &Method, path: &str, body: &[u8]) -> Result
         Dialect::Chat => chat,
         Dialect::Responses => responses,
     };
-    let Some(at) = list.next(answered) else {
-        let message = format!("the scenario has {} answers, and answer {} is asked for", list.places(), answered + 1);
+    let Some(at) = list.next(Purpose::Step, answered) else {
+        let message = format!(
+            "the scenario has {} answers, and answer {} is asked for",
+            list.places(Purpose::Step),
+            answered + 1
+        );
         return Ok(refuse(StatusCode::BAD_REQUEST, &message));
     };
     let Shape { before, head, pieces } = answers[at].clone();

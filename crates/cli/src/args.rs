@@ -2,6 +2,7 @@
 
 mod audit;
 mod auth;
+mod chat;
 mod debug;
 mod doctor;
 mod models;
@@ -16,11 +17,12 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(crate) use self::audit::Audit;
 pub(crate) use self::auth::{Auth, Login};
+pub(crate) use self::chat::Chat;
 pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, DebugRules, DebugShell, InFolder};
 pub(crate) use self::doctor::{Doctor, RungArg};
 pub(crate) use self::models::Models;
 pub(crate) use self::run::{Format, Init, Run};
-pub(crate) use self::session::{ExportFormat, Session, SessionExport, SessionImport};
+pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
 pub(crate) use self::tool::Tool;
 pub(crate) use self::trust::Trust;
 
@@ -33,12 +35,16 @@ pub(crate) use self::trust::Trust;
     name = "haft",
     version,
     max_term_width = 100,
-    after_help = "Start here: `haft demo` shows the whole loop on a scratch project, without a key or a network."
+    after_help = "Start here: `haft` alone is a chat about this folder. `haft demo` shows the whole loop on a scratch \
+                  project, without a key or a network."
 )]
 pub(crate) struct Cli {
-    /// What to do; help if left out
+    /// What to do; a chat if left out
     #[command(subcommand)]
     pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub chat: Chat,
 
     /// Let this project's own settings count like yours for this run, whatever they do; see `haft trust`
     #[arg(long, global = true, hide_short_help = true)]

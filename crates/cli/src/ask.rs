@@ -113,7 +113,7 @@ impl Drop for Hidden {
 }
 
 /// What a line means, or `None` if that is not clear and must be asked again.
-fn understood(line: &str, always: bool) -> Option<Reply> {
+pub(crate) fn understood(line: &str, always: bool) -> Option<Reply> {
     let line = line.trim();
     match line.to_lowercase().as_str() {
         "y" | "yes" => Some(Reply::Once),

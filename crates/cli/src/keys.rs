@@ -1,7 +1,7 @@
 //! The keys that are kept for this user, and what follows from them for a run.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result};
 use haft_llm::auth::{Context, Credential, Places, credential};
@@ -83,15 +83,28 @@ pub(crate) fn context() -> Result<Context> {
     Ok(Context::new(Places::from_variable(variable.as_deref())?)?)
 }
 
-/// The keys as they are when they are first asked for. What is wrong with them is told once, and they do not count.
+/// The keys as they were when they were first asked for. What is wrong with them is told once, and they do not count.
 pub(crate) fn keys() -> &'static Keys {
-    static KEYS: OnceLock<Keys> = OnceLock::new();
-    KEYS.get_or_init(|| {
-        Keys::open().unwrap_or_else(|error| {
+    let mut kept = lock();
+    // Whoever reads them holds them until the program ends; a person signs in a few times at most while it runs.
+    kept.get_or_insert_with(|| {
+        let opened = Keys::open().unwrap_or_else(|error| {
             render::complain(&format!("warning: {error:#}"));
             Keys { vault: None, entries: BTreeMap::new(), made: Mutex::default() }
-        })
+        });
+        Box::leak(Box::new(opened))
     })
+}
+
+/// Lets the next one who asks read the keys again: somebody signed in.
+pub(crate) fn read_again() {
+    *lock() = None;
+}
+
+fn lock() -> MutexGuard<'static, Option<&'static Keys>> {
+    static KEYS: Mutex<Option<&'static Keys>> = Mutex::new(None);
+    // Each use leaves it whole, so a panic elsewhere does no harm to it.
+    KEYS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Keys {
@@ -129,6 +142,11 @@ impl Keys {
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         let known = self.organisations().map(|(_, known)| (known.key.as_str(), known.token.as_str()));
         known.filter(|(name, token)| haft_llm::auth::organisation::is_variable(name) && !token.is_empty())
+    }
+
+    /// All secrets that are stored.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.entries.values().flat_map(Entry::secrets)
     }
 
     /// The settings of organisations: where each came from, and its text.

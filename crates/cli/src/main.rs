@@ -18,7 +18,9 @@ mod network;
 mod outputs;
 mod own_file;
 mod question;
+mod redact;
 mod render;
+mod replay;
 mod report;
 mod retention;
 mod scratch;
@@ -51,8 +53,14 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return report::parsing(&error).into(),
     };
-    let Some(command) = cli.command else {
-        return report::help(&Cli::command().render_long_help()).into();
+    let task = match (cli.command, cli.chat.given()) {
+        (Some(command), None) => Task::Command(command),
+        (Some(_), Some(given)) => {
+            render::complain(&report::describe(&misplaced(given).into()));
+            return Exit::Usage.into();
+        }
+        (None, given) if given.is_some() || chat::can_talk() => Task::Chat(Box::new(cli.chat)),
+        (None, _) => return report::help(&Cli::command().render_long_help()).into(),
     };
     trust::give(cli.trust);
     network::begin(cli.offline);
@@ -68,7 +76,7 @@ fn main() -> ExitCode {
     // thread would cost more than all that is done with it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
-        let result = runtime.block_on(run(command));
+        let result = runtime.block_on(run(task));
         // Ends what still runs, and with it every command; a thread that waits for a line from the terminal would hold
         // the exit up for ever.
         runtime.shutdown_timeout(Duration::from_millis(100));
@@ -89,9 +97,26 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run(command: Command) -> anyhow::Result<Exit> {
+/// What to do.
+enum Task {
+    Command(Command),
+    Chat(Box<args::Chat>),
+}
+
+/// What to say where an option of the chat stands before a command.
+fn misplaced(given: &str) -> report::Usage {
+    report::Usage(format!(
+        "{given} belongs to the chat that `haft` alone is; write it behind the command, if it takes it"
+    ))
+}
+
+async fn run(task: Task) -> anyhow::Result<Exit> {
     // A limit on the size of files is then an error of the write that exceeds it, and not the end of the program.
     let _exceeded = tokio::signal::unix::signal(SignalKind::from_raw(SIGXFSZ));
+    let command = match task {
+        Task::Command(command) => command,
+        Task::Chat(args) => return chat::run(*args).await,
+    };
     match command {
         Command::Demo(args) => commands::demo::run(args).await,
         Command::Run(args) => commands::run::run(*args).await,

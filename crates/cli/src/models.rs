@@ -42,6 +42,15 @@ pub(crate) use list::{Listed, all, local, now};
 pub(crate) use refresh::refresh;
 pub(crate) use world::{World, catalogue as list_of_models};
 
+/// What a person reads where there is no model to ask, in a chat.
+pub(crate) const NO_MODEL_YET: &str = "\
+No model can be asked yet. One of these will do:
+  /connect                       a key, or a subscription you have
+  a server on this machine       start Ollama, LM Studio, llama.cpp or vLLM, then say something
+  /models opencode/big-pickle    a model that costs nothing
+  opencode.json                  any OpenAI-compatible server (README, \"A model of your own\")
+To see it work first, without a key: leave with /exit, then  haft demo";
+
 /// What a person reads where there is no model to ask.
 pub(crate) const NO_MODEL: &str = "\
 no model is configured yet, and no model server answers on this machine. One of these will do:
@@ -120,10 +129,50 @@ pub(crate) fn choose(named: Option<&str>, config: &Config) -> Result<Model> {
     }
 }
 
+/// Looks whether the model called `named` can be asked with the options of `variant`. Asks nobody.
+///
+/// # Errors
+///
+/// When it cannot be reached the way it is configured.
+pub(crate) fn check(named: &str, variant: Option<&str>, config: &Config) -> Result<()> {
+    open(named, variant, &World::here(config)).map(drop)
+}
+
 /// The model for titles and the like beside the one called `main`, as `VENDOR/MODEL`: what is configured, else a small
 /// one of the same vendor, else `main` itself. Asks nobody.
 pub(crate) fn small(main: &str, world: &World<'_>) -> String {
     pick::small(main, world)
+}
+
+/// The model that finds titles for sessions with `main`, if one is to. Asks nobody.
+///
+/// What plays written answers plays those for titles too, if there are any. A server on this machine mostly answers one
+/// after the other, and would hold the answer up: it is asked only where the settings name it for that.
+pub(crate) fn for_titles(main: &Model, config: &Config) -> Option<Model> {
+    if matches!(main.reference.provider_id.as_str(), "script" | "replay") {
+        return Some(main.clone());
+    }
+    let world = World::here(config);
+    let named = small(&main.name(), &world);
+    let (vendor, id) = named.split_once('/')?;
+    let is_here = || way(vendor, id, None, &world).is_ok_and(|way| is_here(&way.server.base_url));
+    if config.small_model.as_deref() != Some(named.as_str()) && is_here() {
+        return None;
+    }
+    if named == main.name() {
+        return Some(main.clone());
+    }
+    open(&named, None, &world)
+        .inspect_err(|error| tracing::warn!(named, error = format!("{error:#}"), "no model for titles"))
+        .ok()
+}
+
+/// Whether `address` is one of this machine.
+fn is_here(address: &str) -> bool {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = host.split(['/', '?']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    host.starts_with("127.") || host.starts_with("[::1]") || host.split(':').next() == Some("localhost")
 }
 
 /// The model that is asked where none is named, as `VENDOR/MODEL`, if there is one without asking servers on this machine.

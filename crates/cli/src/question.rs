@@ -10,7 +10,7 @@ use crate::render::{Page, Paint, complain, size};
 
 /// What a line that was typed means.
 #[derive(Debug, PartialEq, Eq)]
-enum Typed {
+pub(crate) enum Typed {
     Answer(Vec<String>),
     /// They do not want to answer.
     Dismissed,
@@ -65,7 +65,7 @@ pub(crate) async fn answer(inquiry: &Inquiry, who: Option<&str>, questions: &Que
 }
 
 /// What `line` says to `question`: numbers of options, the words of one, or an answer of one's own.
-fn understood(line: &str, question: &Question) -> Typed {
+pub(crate) fn understood(line: &str, question: &Question) -> Typed {
     let line = line.trim();
     if line.is_empty() || line == "\u{1b}" {
         return Typed::Dismissed;
@@ -100,7 +100,7 @@ fn understood(line: &str, question: &Question) -> Typed {
 }
 
 /// The question, its options and what can be typed. `place`: which it is, of how many.
-fn asked(question: &Question, place: Option<(usize, usize)>, paint: Paint, columns: usize) -> String {
+pub(crate) fn asked(question: &Question, place: Option<(usize, usize)>, paint: Paint, columns: usize) -> String {
     let place = place.map_or_else(String::new, |(at, all)| format!(" ({at} of {all})"));
     let mut page = Page::new(columns);
     page.put("? ", &format!("{}{place}", question.question), |line| paint.yellow(line));
@@ -113,7 +113,7 @@ fn asked(question: &Question, place: Option<(usize, usize)>, paint: Paint, colum
     format!("\n{}{}", page.end(), choices(question))
 }
 
-fn choices(question: &Question) -> String {
+pub(crate) fn choices(question: &Question) -> String {
     let most = question.options.len();
     let several = question.multiple.unwrap_or_default();
     let own = question.custom.unwrap_or(true);

@@ -63,6 +63,30 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 /// What a person reads: the chain of causes, then what to do.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
+    let text = chain(error);
+    match hint(error) {
+        Some(hint) => format!("{text}\nhint: {hint}"),
+        None => text,
+    }
+}
+
+/// The same for somebody who is in the session and can go on there.
+pub(crate) fn describe_within(error: haft_session::SessionError) -> String {
+    let hint = match &error {
+        SessionError::Turn(TurnError::Model(error)) => {
+            Some(after_model(error, "say `go on`; everything up to here is kept"))
+        }
+        _ => None,
+    };
+    let text = chain(&error.into());
+    match hint {
+        Some(hint) => format!("{text}\nhint: {hint}"),
+        None => text,
+    }
+}
+
+/// What went wrong, and why.
+fn chain(error: &anyhow::Error) -> String {
     let mut text = format!("error: {error}");
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
@@ -71,10 +95,6 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
             text.push_str(": ");
             text.push_str(&cause);
         }
-    }
-    if let Some(hint) = hint(error) {
-        text.push_str("\nhint: ");
-        text.push_str(&hint);
     }
     text
 }
@@ -111,7 +131,8 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
 fn hint(error: &anyhow::Error) -> Option<String> {
     let failed = error.chain().find_map(|cause| cause.downcast_ref::<InSession>());
     if let Some(InSession { id, source: SessionError::Turn(TurnError::Model(error)) }) = failed {
-        return Some(after_model(error, id));
+        let again = format!("`haft run --session {id} \"go on\"`; everything up to here is kept");
+        return Some(after_model(error, &again));
     }
     match error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>())? {
         ConfigError::Syntax { .. }
@@ -127,13 +148,12 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 /// Vendors whose credentials are looked for on this machine; what is wrong with them says what to do.
 const CLOUDS: [&str; 3] = ["amazon-bedrock", "google-vertex", "google-vertex-anthropic"];
 
-/// What to do about a model's failure in the session `id`.
-fn after_model(error: &LlmError, id: &SessionId) -> String {
+/// What to do about a model's failure in a session; `again`: how to go on in it.
+fn after_model(error: &LlmError, again: &str) -> String {
     let wait = |after: &Option<std::time::Duration>| match after {
         Some(after) => format!("wait {} s, then", after.as_secs().max(1)),
         None => "wait a little, then".to_owned(),
     };
-    let again = format!("`haft run --session {id} \"go on\"`; everything up to here is kept");
     match error {
         LlmError::RateLimited { after, .. } => format!("{} {again}", wait(after)),
         LlmError::Server { after, .. } => format!("{} {again}", wait(after)),

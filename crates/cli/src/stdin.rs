@@ -42,7 +42,7 @@ pub(crate) async fn read(most: u64) -> Result<String> {
 }
 
 /// Whether standard input is something like /dev/null, or nothing at all.
-fn is_device() -> bool {
+pub(crate) fn is_device() -> bool {
     let kind = rustix::fs::fstat(std::io::stdin()).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Err(_) | Ok(rustix::fs::FileType::CharacterDevice))
 }

@@ -9,8 +9,8 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, Commands, InstructionFiles, Model, Named, Options, Questions, Setup, Tasks, TurnLimits,
-    Workbench,
+    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup,
+    TaskLimits, Tasks, TurnLimits, Workbench,
 };
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
@@ -210,7 +210,19 @@ impl Ground {
                     .subagent_depth
                     .map_or(Tasks::default().depth, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
                 closed: config.experimental.primary_tools.clone(),
+                each: task_limits(&config.limits.task),
+                together: task_limits(&config.limits.tasks),
+                wake: config.subagent_wake,
             },
+            compaction: Compaction {
+                auto: config.compaction.auto,
+                prune: config.compaction.prune,
+                tail_turns: config.compaction.tail_turns,
+                preserve_recent_tokens: config.compaction.preserve_recent_tokens,
+                reserved: config.compaction.reserved,
+            },
+            // Chosen beside the model.
+            small: None,
         }
     }
 
@@ -253,7 +265,8 @@ impl Ground {
         agents: Agents,
     ) -> Result<Setup> {
         let (clock, outputs) = (clock()?, self.outputs()?);
-        let (rules, options) = (extra.to_vec(), self.options());
+        let options = Options { small: models::for_titles(&model, &self.config), ..self.options() };
+        let rules = extra.to_vec();
         let teller = journal.clone();
         let gate = self.gate(&clock, answerer, move |event| teller.announce(event))?;
         let (registry, place) = (self.registry(), self.place.clone());
@@ -286,6 +299,12 @@ impl Ground {
         crate::scratch::sweep(self.folders.scratch());
         Ok(outputs)
     }
+}
+
+fn task_limits(limits: &haft_config::TaskLimits) -> TaskLimits {
+    let haft_config::TaskLimits { cost, tokens, steps, time } = *limits;
+    // More than that many steps is no limit.
+    TaskLimits { cost, tokens, steps: steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)), time }
 }
 
 /// Tools without a model, and who is asked about their calls.

@@ -318,6 +318,27 @@ pub(crate) const CONFIG: Kind = Object(&[
             key("retry_wait", COUNT, "most seconds that are waited for it in all, in one step; 3600 if left out")
                 .care(AtMost("retry_wait", 3600.0)),
             may("steps", POSITIVE).care(less("steps")),
+            key(
+                "task",
+                Object(&[
+                    key("cost", AMOUNT, "dollars").care(less("cost")),
+                    key("seconds", POSITIVE, "how long it may take, waiting for your answers included")
+                        .care(less("seconds")),
+                    key("steps", POSITIVE, "model steps, the last of which sums up").care(less("steps")),
+                    key("tokens", COUNT, "read and written, also from a cache").care(less("tokens")),
+                ]),
+                "most that one task of a sub-agent may use, with all that it hands on; it then ends with what it has",
+            )
+            .care(Parts),
+            key(
+                "tasks",
+                Object(&[
+                    key("cost", AMOUNT, "dollars").care(less("cost")),
+                    key("tokens", COUNT, "read and written, also from a cache").care(less("tokens")),
+                ]),
+                "most that all tasks of a session may use together",
+            )
+            .care(Parts),
         ]),
         "most that one session may use",
     )
@@ -374,6 +395,12 @@ pub(crate) const CONFIG: Kind = Object(&[
     )
     .care(Ladder(&["false", "true"], 1)),
     key("subagent_depth", COUNT, "how deep sub-agents may call sub-agents").care(AtMost("subagent_depth", 1.0)),
+    key(
+        "subagent_wake",
+        Bool,
+        "the end of a task in the background begins a turn; it waits for your next prompt if left out",
+    )
+    .care(Loosens("begins turns by itself")),
     key("theme", Any, "better in tui.json").care(Harmless),
     key(
         "tool_output",

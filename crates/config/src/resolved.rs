@@ -79,6 +79,8 @@ pub struct Config {
     pub limits: Limits,
     /// How deep sub-agents may call sub-agents.
     pub subagent_depth: Option<u64>,
+    /// Whether the end of a task in the background begins a turn.
+    pub subagent_wake: bool,
     /// What the user is called.
     pub username: Option<String>,
     /// The cage around commands.
@@ -249,6 +251,23 @@ pub struct Limits {
     pub retry_wait: Option<Duration>,
     /// Model steps; at least 1.
     pub steps: Option<u64>,
+    /// Most that one task may use.
+    pub task: TaskLimits,
+    /// Most that all tasks of a session may use together; has neither steps nor time.
+    pub tasks: TaskLimits,
+}
+
+/// Most that tasks may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TaskLimits {
+    /// In dollars; not negative.
+    pub cost: Option<f64>,
+    /// Read and written, also from a cache.
+    pub tokens: Option<u64>,
+    /// Model steps; at least 1.
+    pub steps: Option<u64>,
+    /// How long one may take.
+    pub time: Option<Duration>,
 }
 
 /// Whether sessions are shared.
@@ -365,7 +384,10 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
             retries: at.below("limits").whole("retries"),
             retry_wait: at.below("limits").whole("retry_wait").map(Duration::from_secs),
             steps: at.below("limits").whole("steps"),
+            task: task_limits(at.below("limits").below("task")),
+            tasks: task_limits(at.below("limits").below("tasks")),
         },
+        subagent_wake: at.switch("subagent_wake").unwrap_or(false),
         subagent_depth: at.whole("subagent_depth"),
         username: at.text("username").or_else(|| os_user(sources)),
         share: match at.text("share").as_deref() {
@@ -387,6 +409,15 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         agents,
         ..Config::default()
     })
+}
+
+fn task_limits(at: View<'_>) -> TaskLimits {
+    TaskLimits {
+        cost: at.0["cost"].as_f64(),
+        tokens: at.whole("tokens"),
+        steps: at.whole("steps"),
+        time: at.whole("seconds").map(Duration::from_secs),
+    }
 }
 
 fn rules(loaded: &Loaded, sources: &Sources) -> Result<Vec<Rule>, ConfigError> {

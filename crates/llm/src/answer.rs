@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Chunk, Finish, LlmError, Usage};
+use crate::{Chunk, Finish, LlmError, Purpose, Usage};
 
 /// One answer of a model, as it is played. Without a [`Chunk::Finish`], a [`Beat::Fail`] or a [`Beat::Hang`] at its
 /// end it counts as cut off.
@@ -14,6 +14,8 @@ use crate::{Chunk, Finish, LlmError, Usage};
 pub struct Answer {
     /// What happens, in order.
     pub beats: Vec<Beat>,
+    /// What it is given to.
+    pub purpose: Purpose,
 }
 
 /// One thing that happens in an answer.
@@ -90,10 +92,16 @@ impl Answer {
         let mut composer = Composer::default();
         for step in steps {
             if !composer.push(step) {
-                return Self { beats: composer.beats };
+                return Self { beats: composer.beats, ..Self::default() };
             }
         }
-        Self { beats: composer.end(finish) }
+        Self { beats: composer.end(finish), ..Self::default() }
+    }
+
+    /// The same, for requests of that purpose.
+    #[must_use]
+    pub fn serving(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
     }
 
     /// The chunks of the answer, without what happens between them.

@@ -63,7 +63,7 @@ pub use manners::Manners;
 pub use player::{Replay, Script};
 pub use playlist::Playlist;
 pub use record::Recorder;
-pub use request::{AssistantPart, Content, Format, Message, Request, ToolChoice, ToolResult, ToolSpec};
+pub use request::{AssistantPart, Content, Format, Message, Purpose, Request, ToolChoice, ToolResult, ToolSpec};
 pub use script::{MAX_BYTES, ScriptError, parse_recording, parse_scenario, read_recording, read_scenario};
 pub use secret::Secret;
 pub use server::{Asked, Deadlines, Key, Limit, Place, Server, Sign};
@@ -74,6 +74,11 @@ pub trait Provider: Send + Sync {
     ///
     /// Dropping the stream cancels the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>>;
+
+    /// Whether it can be asked for that at all: a player only where such answers were written down.
+    fn serves(&self, _purpose: Purpose) -> bool {
+        true
+    }
 
     /// The body that [`Provider::stream`] would send, byte for byte. Players, which send none, show that of chat
     /// completions.

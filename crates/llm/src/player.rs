@@ -10,7 +10,7 @@ use futures::stream::BoxStream;
 use crate::answer::{Answer, Beat};
 use crate::playlist::Playlist;
 use crate::script::{ScriptError, read_recording, read_scenario};
-use crate::{Chunk, LlmError, Provider, Request};
+use crate::{Chunk, LlmError, Provider, Purpose, Request};
 
 /// Plays a written scenario, with its waits. [`Playlist`] says which answer a request gets.
 #[derive(Debug, Clone)]
@@ -35,6 +35,10 @@ impl Script {
 impl Provider for Script {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         self.0.stream(&request)
+    }
+
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.0.list.places(purpose) > 0
     }
 }
 
@@ -70,6 +74,10 @@ impl Provider for Replay {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         self.0.stream(&request)
     }
+
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.0.list.places(purpose) > 0
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -90,24 +98,32 @@ impl Player {
     }
 
     fn stream(&self, request: &Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
-        match self.list.next(request.answers()) {
+        let (purpose, number) = (request.purpose, request.answers());
+        match self.list.next(purpose, number) {
             Some(at) => play(self.answers[at].clone(), self.kind, request.model.clone(), self.pace),
             None => {
-                let error = LlmError::Script(none_left(&self.name, self.list.places(), request.answers() + 1));
-                futures::stream::iter([Err(error)]).boxed()
+                let error = none_left(&self.name, purpose, self.list.places(purpose), number + 1);
+                futures::stream::iter([Err(LlmError::Script(error))]).boxed()
             }
         }
     }
 }
 
 /// What is said when answer `number` (counted from 1) is asked for and there are only `count`.
-fn none_left(name: &str, count: usize, number: usize) -> String {
-    let have = match count {
-        0 => "no answers".to_owned(),
-        1 => "only 1 answer".to_owned(),
-        count => format!("only {count} answers"),
+fn none_left(name: &str, purpose: Purpose, count: usize, number: usize) -> String {
+    let what = match purpose {
+        Purpose::Step => "answer",
+        Purpose::Compaction => "answer for a compaction",
+        Purpose::Title => "answer for a title",
+        Purpose::Summary => "answer for a summary",
     };
-    format!("{name} has {have}, and answer {number} is asked for; add it to the file, or start a new session")
+    let have = match (purpose, count) {
+        (Purpose::Step, 0) => "no answers".to_owned(),
+        (Purpose::Step, 1) => "only 1 answer".to_owned(),
+        (Purpose::Step, count) => format!("only {count} answers"),
+        (Purpose::Compaction | Purpose::Title | Purpose::Summary, count) => format!("{count} of the kind"),
+    };
+    format!("{name} has {have}, and {what} {number} is asked for; add it to the file, or start a new session")
 }
 
 fn play(answer: Answer, kind: &'static str, model: String, pace: f64) -> BoxStream<'static, Result<Chunk, LlmError>> {
@@ -211,9 +227,9 @@ mod tests {
         let failing = Failing { status: Some(503), ..Failing::new(FailKind::Server, "busy") };
         let after = Beat::Chunk(Chunk::Text("never".to_owned()));
         let answers = vec![
-            Answer { beats: vec![Beat::Fail(failing), after.clone()] },
-            Answer { beats: vec![Beat::Chunk(Chunk::Text("so".to_owned()))] },
-            Answer { beats: vec![Beat::Chunk(Chunk::Finish(crate::Finish::Stop)), after] },
+            Answer { beats: vec![Beat::Fail(failing), after.clone()], ..Answer::default() },
+            Answer { beats: vec![Beat::Chunk(Chunk::Text("so".to_owned()))], ..Answer::default() },
+            Answer { beats: vec![Beat::Chunk(Chunk::Finish(crate::Finish::Stop)), after], ..Answer::default() },
         ];
         let script = Script::new("s", answers);
         check(

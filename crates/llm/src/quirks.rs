@@ -23,7 +23,7 @@ use crate::kept::Kept;
 use crate::rescue::{self, Rescue};
 use crate::schema::Fits;
 use crate::steering::{CACHE_KEY, LITELLM, STRICT, TEXT_CALLS};
-use crate::{Chunk, LlmError, Message, Provider, Request, ToolSpec};
+use crate::{Chunk, LlmError, Message, Provider, Purpose, Request, ToolSpec};
 pub use files::Accepts;
 pub use ids::Ids;
 pub(crate) use ids::plain;
@@ -152,6 +152,10 @@ impl Provider for Quirked {
             Some(watch) => watch.over(stream),
             None => stream,
         }
+    }
+
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.provider.serves(purpose)
     }
 
     fn body(&self, request: Request) -> Vec<u8> {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::answer::Failing;
 use crate::script::{Header, Line, MAX_BYTES, RequestLine, Timed};
-use crate::{Chunk, LlmError, Provider, Request, ToolSpec};
+use crate::{Chunk, LlmError, Provider, Purpose, Request, ToolSpec};
 
 /// Hands on what another provider answers, and records it for [`crate::Replay`].
 ///
@@ -60,12 +60,17 @@ fn private(path: &Path) -> io::Result<File> {
 
 impl Provider for Recorder {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
-        let asked = RequestLine { messages: request.messages.len(), tools: request.tools.len() };
+        let (messages, tools) = (request.messages.len(), request.tools.len());
+        let asked = RequestLine { messages, tools, purpose: request.purpose };
         let mut lines = Vec::new();
         line(&mut lines, &Line::Request { request: asked });
         let began = Instant::now();
         let inner = self.inner.stream(request);
         Tee { inner, file: Arc::clone(&self.file), began, lines, open: true, came: false }.boxed()
+    }
+
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.inner.serves(purpose)
     }
 
     fn body(&self, request: Request) -> Vec<u8> {
@@ -305,6 +310,7 @@ mod tests {
         };
         (proptest::collection::vec(any_chunk(), 0..12), end).prop_map(move |(chunks, end)| Answer {
             beats: chunks.into_iter().enumerate().map(apart).chain([end]).collect(),
+            ..Answer::default()
         })
     }
 

@@ -35,12 +35,41 @@ pub struct Request {
     pub session: Option<String>,
     /// Further fields of the body, laid over what the dialect wrote. `null` leaves a field out.
     pub extra: Map<String, Value>,
+    /// What the answer is for. It is not sent: whoever plays written answers goes by it.
+    pub purpose: Purpose,
+    /// How many answers the conversation had that are no longer among `messages`. It is not sent either.
+    pub left_out: usize,
+}
+
+/// What an answer is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// The next step of the conversation.
+    #[default]
+    Step,
+    /// A summary with which a long conversation goes on.
+    Compaction,
+    /// The title of a conversation.
+    Title,
+    /// What a turn came to.
+    Summary,
+}
+
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Step, Self::Compaction, Self::Title, Self::Summary];
+
+    /// Whether it is the usual one, which is not written down.
+    pub(crate) fn is_step(&self) -> bool {
+        *self == Self::Step
+    }
 }
 
 impl Request {
-    /// How many answers of the model the conversation holds.
+    /// How many answers of the model the conversation had so far.
     pub fn answers(&self) -> usize {
-        self.messages.iter().filter(|message| matches!(***message, Message::Assistant { .. })).count()
+        self.left_out + self.messages.iter().filter(|message| matches!(***message, Message::Assistant { .. })).count()
     }
 }
 

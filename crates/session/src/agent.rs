@@ -9,7 +9,7 @@ use crate::{Toolset, family};
 /// [`Draft`]s of them.
 pub const BUILTIN_AGENTS: &[(&str, &str)] = &[
     ("build", BUILD),
-    ("compaction", include_str!("agents/compaction.md")),
+    ("compaction", COMPACTION),
     ("explore", include_str!("agents/explore.md")),
     ("general", include_str!("agents/general.md")),
     ("plan", include_str!("agents/plan.md")),
@@ -18,9 +18,14 @@ pub const BUILTIN_AGENTS: &[(&str, &str)] = &[
 ];
 
 const BUILD: &str = include_str!("agents/build.md");
+const COMPACTION: &str = include_str!("agents/compaction.md");
 
 /// The agent that is there when nothing else is chosen.
 pub(crate) const FIRST: &str = "build";
+/// The agent that sums a long conversation up.
+pub(crate) const SUMS_UP: &str = "compaction";
+/// The agent that finds titles.
+pub(crate) const TITLES: &str = "title";
 /// The agent that changes nothing.
 const PLAN: &str = "plan";
 
@@ -41,6 +46,8 @@ pub struct Agent {
     pub prompt: Option<String>,
     /// All its rules, without those of a session.
     pub rules: Rules,
+    /// Those of them that the user wrote for it alone.
+    pub own: Vec<Rule>,
     /// Its own model, as `vendor/model`.
     pub model: Option<String>,
     /// Which named set of options of its own model.
@@ -68,6 +75,7 @@ impl Agent {
             native: false,
             prompt: None,
             rules,
+            own: Vec::new(),
             model: None,
             variant: None,
             temperature: None,
@@ -76,6 +84,12 @@ impl Agent {
             options: Object::new(),
             color: None,
         }
+    }
+
+    /// The one that sums a long conversation up, where the agents that there are have none.
+    pub(crate) fn compaction() -> Self {
+        let prompt = Some(below_front_matter(COMPACTION).to_owned());
+        Self { hidden: true, native: true, prompt, ..Self::new(SUMS_UP, Rules::default()) }
     }
 
     /// What it is told first: its own prompt, or the one of `build` where it has none.

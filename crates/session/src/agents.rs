@@ -58,6 +58,7 @@ impl Agents {
                 warnings.push(format!("the agent {FIRST} cannot be disabled: it stands in for all others"));
             }
             let all_rules = policy::compose(folders, &builtin.rules, rules, &user.rules, commands);
+            let own = user.rules.clone();
             let draft = lay(builtin, user);
             list.push(Agent {
                 name: draft.name,
@@ -67,6 +68,7 @@ impl Agents {
                 native,
                 prompt: draft.prompt.filter(|prompt| !prompt.trim().is_empty()),
                 rules: all_rules,
+                own,
                 model: draft.model,
                 variant: draft.variant,
                 temperature: draft.temperature,

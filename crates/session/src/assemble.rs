@@ -13,8 +13,10 @@ use serde_json::Value;
 
 use crate::Model;
 use crate::call_ids::Ids;
+use crate::condensed::{self, Condensed};
 use crate::estimate::{self, Estimate};
 use crate::fold;
+use crate::gauge::Gauge;
 use crate::recover::cut_off;
 
 /// The request for the next step of `history`.
@@ -46,6 +48,10 @@ pub(crate) struct Projection {
     /// The last answer among them.
     before: Option<Before>,
     ids: Ids,
+    /// How many answers came before those in `made`: a summary stands for them.
+    left_out: usize,
+    /// What requests turned out to take.
+    pub gauge: Gauge,
 }
 
 /// A request, and about how much it is.
@@ -58,7 +64,7 @@ pub(crate) struct Assembled {
 const OPENING: &str = "(The beginning of this conversation is not shown.)";
 
 /// What stands for an output that was dropped from what the model is sent.
-const DROPPED: &str = "[Old tool result content cleared]";
+const DROPPED: &str = "[This output is old and was left out to make room. Make the call again if you need it.]";
 
 /// Most characters of a tool's name that vendors take, and those they take it from.
 const MAX_NAME: usize = 64;
@@ -100,13 +106,15 @@ impl Projection {
             opening.into_iter().chain(turns).map(Arc::new).collect::<Vec<_>>()
         };
         let settled = messages[self.settled..].iter().take_while(|turned| is_settled(turned)).count();
-        for turned in &messages[self.settled..][..settled] {
-            let made = made(turned, &mut self.before, &mut self.ids, self.made.is_empty());
-            self.size += made.iter().map(|turn| estimate::message(turn)).sum::<u64>();
-            self.made.extend(made);
+        let until = self.settled + settled;
+        if let Some(condensed) = condensed::newest(messages, self.settled..until) {
+            self.begin_with(&condensed, messages, &model.reference);
+            let kept = &messages[condensed.tail..condensed.request];
+            self.settle(kept, made);
+            self.settled = condensed.summary + 1;
         }
-        self.ids.settle();
-        self.settled += settled;
+        self.settle(&messages[self.settled..until], made);
+        self.settled = until;
         let mut before = self.before.clone();
         let mut open = Vec::new();
         for turned in &messages[self.settled..] {
@@ -125,10 +133,88 @@ impl Projection {
             max_output: model.limits.ask_behind(estimate.total()),
             session,
             extra: model.extra.clone(),
+            left_out: self.left_out,
             ..Request::default()
         };
         Assembled { request, estimate }
     }
+
+    /// Forgets what was made, because the history changed in the middle of it.
+    pub(crate) fn renew(&mut self) {
+        *self = Self { gauge: self.gauge, ..Self::default() };
+    }
+
+    /// Begins anew with a summary in place of what came before it.
+    fn begin_with(&mut self, condensed: &Condensed, messages: &[Turned], model: &ModelRef) {
+        let gone = &messages[..condensed.tail];
+        let notes = Turn::User { content: vec![Content::Text { text: condensed.notes(messages) }] };
+        *self = Self {
+            size: estimate::message(&notes),
+            made: vec![Arc::new(notes)],
+            before: gone.iter().rev().find_map(before),
+            left_out: gone.iter().filter(|turned| speaks(turned, model)).count(),
+            gauge: self.gauge,
+            ..Self::default()
+        };
+    }
+
+    /// Takes messages in that nothing changes any more.
+    fn settle(
+        &mut self,
+        messages: &[Turned],
+        make: impl Fn(&Turned, &mut Option<Before>, &mut Ids, bool) -> Vec<Arc<Turn>>,
+    ) {
+        for turned in messages {
+            let made = make(turned, &mut self.before, &mut self.ids, self.made.is_empty());
+            self.size += made.iter().map(|turn| estimate::message(turn)).sum::<u64>();
+            self.made.extend(made);
+        }
+        self.ids.settle();
+    }
+}
+
+/// About how many tokens a message takes in a request.
+pub(crate) fn weigh(turned: &Turned, model: &ModelRef) -> u64 {
+    let turns = turns(turned, model, &mut None, &mut Ids::default(), &|_, _| None);
+    turns.iter().map(estimate::message).sum()
+}
+
+/// Whether a message is an answer that a request has a place for.
+fn speaks(turned: &Turned, model: &ModelRef) -> bool {
+    let Message::Assistant(answer) = &turned.info else { return false };
+    let same = is_by(answer, model);
+    let item = |metadata: Option<&Object>| same && fold::item(metadata).is_some();
+    let says = |part: &Part| match &part.kind {
+        PartKind::Text { text, .. } => !text.trim().is_empty(),
+        PartKind::Tool { .. } => true,
+        PartKind::Reasoning { metadata, .. } => item(metadata.as_ref()),
+        PartKind::Vendor { metadata } => item(Some(metadata)),
+        PartKind::File { .. }
+        | PartKind::Agent { .. }
+        | PartKind::Subtask { .. }
+        | PartKind::Patch { .. }
+        | PartKind::Compaction { .. }
+        | PartKind::Retry { .. }
+        | PartKind::StepStart {}
+        | PartKind::StepFinish { .. } => false,
+    };
+    !answer.summary && counts(answer, &turned.parts) && turned.parts.iter().any(says)
+}
+
+/// Whether an answer was given by `model`.
+fn is_by(answer: &Assistant, model: &ModelRef) -> bool {
+    answer.provider_id == model.provider_id && answer.model_id == model.model_id
+}
+
+/// What a message is to the prompt behind it, if it is an answer.
+fn before(turned: &Turned) -> Option<Before> {
+    let Message::Assistant(answer) = &turned.info else { return None };
+    // A summary is no part of the conversation by itself.
+    (!answer.summary).then(|| Before {
+        agent: answer.agent.clone(),
+        went_on: answer.error.is_none() && answer.finish.as_deref() == Some("tool-calls"),
+        until: answer.time.completed.unwrap_or(0),
+    })
 }
 
 /// Whether nothing about a message changes any more.
@@ -153,12 +239,9 @@ fn turns(
 ) -> Vec<Turn> {
     match &turned.info {
         Message::User(user) => prompt(user, &turned.parts, before.as_ref(), remind).into_iter().collect(),
+        Message::Assistant(Assistant { summary: true, .. }) => Vec::new(),
         Message::Assistant(assistant) => {
-            *before = Some(Before {
-                agent: assistant.agent.clone(),
-                went_on: assistant.error.is_none() && assistant.finish.as_deref() == Some("tool-calls"),
-                until: assistant.time.completed.unwrap_or(0),
-            });
+            *before = self::before(turned);
             answer(assistant, &turned.parts, model, ids)
         }
     }
@@ -186,7 +269,7 @@ fn steering(part: &Part) -> Option<Content> {
 }
 
 /// Words of the program's own, so marked that a model does not take them for the user's.
-fn reminder(text: &str) -> String {
+pub(crate) fn reminder(text: &str) -> String {
     format!("<system-reminder>\n{}\n</system-reminder>", text.trim())
 }
 
@@ -221,7 +304,7 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef, ids: &mut Ids
     if !counts(assistant, parts) {
         return Vec::new();
     }
-    let same = assistant.provider_id == model.provider_id && assistant.model_id == model.model_id;
+    let same = is_by(assistant, model);
     let item = |metadata: Option<&Object>| fold::item(metadata).filter(|_| same);
     let mut said = Vec::new();
     let mut results = Vec::new();
@@ -311,7 +394,11 @@ fn arguments(state: &ToolState) -> String {
 
 fn result(state: &ToolState) -> (Vec<Content>, bool) {
     match state {
-        ToolState::Completed { time, .. } if time.compacted.is_some() => (vec![Content::text(DROPPED)], false),
+        ToolState::Completed { time, metadata, .. } if time.compacted.is_some() => {
+            let whole = metadata.get("outputPath").and_then(Value::as_str);
+            let whole = whole.map(|path| format!(" The whole of it is kept in {path} for some days."));
+            (vec![Content::text(format!("{DROPPED}{}", whole.unwrap_or_default()))], false)
+        }
         ToolState::Completed { output, attachments, .. } => {
             let files: Vec<Content> = attachments.iter().filter_map(shown).collect();
             // Not every vendor takes words that say nothing beside a file.

@@ -319,7 +319,7 @@ impl Host for CallHost {
     }
 
     fn switch_agent(&self, agent: &str, text: String) -> Result<(), ToolError> {
-        let Crew { setup, kin, .. } = self.crew()?;
+        let Crew { setup, kin, .. } = &**self.crew()?;
         if kin.depth > 0 {
             return Err(ToolError::Failed("a task stays with the agent that it was given to".to_owned()));
         }
@@ -332,9 +332,9 @@ impl Host for CallHost {
 }
 
 impl CallHost {
-    fn crew(&self) -> Result<&Crew, ToolError> {
+    fn crew(&self) -> Result<&Arc<Crew>, ToolError> {
         let none = || ToolError::Failed("this needs a model, and there is none here; use `haft run`".to_owned());
-        self.calls.crew.as_deref().ok_or_else(none)
+        self.calls.crew.as_ref().ok_or_else(none)
     }
 }
 

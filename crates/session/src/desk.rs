@@ -1,5 +1,6 @@
 //! What others ask of a session, and who waits for the answers.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -21,11 +22,17 @@ pub(crate) const MAX_WAITING: usize = 16;
 
 /// What whoever asked is told.
 pub(crate) type Answer = oneshot::Sender<Result<TurnEnd, SessionError>>;
+/// What whoever waits for rest is told: how the last turn ended that nobody asked for, if there was one.
+pub(crate) type AtRest = oneshot::Sender<Option<Result<TurnEnd, SessionError>>>;
 
 /// Everything that can wake a session. There is nothing else.
 pub(crate) enum Inbox {
     Prompt(Box<Prompt>, Answer),
     Shell(String, Answer),
+    Compact(Option<String>, Answer),
+    /// Whoever asks does so no more.
+    Settle(oneshot::Sender<()>),
+    Rest(AtRest),
     Abort,
 }
 
@@ -37,8 +44,14 @@ pub(crate) struct Desk {
     casting: Casting,
     /// Those that are being taken in.
     pub intake: FuturesOrdered<BoxFuture<'static, (Result<Taken, SessionError>, Answer)>>,
+    /// Those that are taken in, and wait for the end of the turn.
+    pub queued: VecDeque<(Taken, Answer)>,
     /// Whoever waits for the answer to a stored one.
     pub callers: Vec<Caller>,
+    /// Whoever waits for rest.
+    resting: Vec<AtRest>,
+    /// How the last turn ended that nobody asked for.
+    pub woken: Option<Result<TurnEnd, SessionError>>,
 }
 
 pub(crate) struct Caller {
@@ -50,12 +63,22 @@ impl Desk {
     /// Nothing waits yet.
     pub(crate) fn new(setup: Arc<Setup>, record: Record, memory: Memory) -> Self {
         let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
-        Self { setup, record, memory, casting, intake: FuturesOrdered::new(), callers: Vec::new() }
+        Self {
+            setup,
+            record,
+            memory,
+            casting,
+            intake: FuturesOrdered::new(),
+            queued: VecDeque::new(),
+            callers: Vec::new(),
+            resting: Vec::new(),
+            woken: None,
+        }
     }
 
     /// Begins to take a prompt in.
     pub(crate) fn take(&mut self, prompt: Prompt, done: Answer) {
-        let waiting = self.intake.len() + self.callers.len();
+        let waiting = self.intake.len() + self.queued.len() + self.callers.len();
         if waiting >= MAX_WAITING {
             let id = self.record.id.clone();
             return drop(done.send(Err(SessionError::Full { id, waiting })));
@@ -73,14 +96,19 @@ impl Desk {
     pub(crate) fn wake(&mut self, wake: Option<Inbox>, cancel: &CancellationToken) -> bool {
         match wake {
             Some(Inbox::Prompt(prompt, done)) => self.take(*prompt, done),
-            Some(Inbox::Shell(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Shell(_, done) | Inbox::Compact(_, done)) => {
+                drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
+            }
+            // Whoever does not wait for the turn does not wait for what is beside it.
+            Some(Inbox::Settle(done)) => drop(done),
+            Some(Inbox::Rest(done)) => self.rest(done),
             Some(Inbox::Abort) => {
-                self.drop_intake();
+                self.stop();
                 cancel.cancel();
             }
             // The last handle is gone: nobody is left to see the end.
             None => {
-                self.drop_intake();
+                self.stop();
                 cancel.cancel();
                 return false;
             }
@@ -88,10 +116,31 @@ impl Desk {
         true
     }
 
-    /// Stops taking prompts in. They are not stored yet.
-    pub(crate) fn drop_intake(&mut self) {
+    /// Stops the tasks that go on by themselves, and forgets the prompts that are not stored yet.
+    pub(crate) fn stop(&mut self) {
         // Whoever asked hears of it when their end of the channel is gone; see `Session::prompt`.
         self.intake.clear();
+        self.queued.clear();
+        self.memory.kin.background.stop();
+    }
+
+    /// Somebody waits for rest.
+    pub(crate) fn rest(&mut self, done: AtRest) {
+        self.resting.retain(|waiting| !waiting.is_closed());
+        if self.resting.len() < MAX_WAITING {
+            self.resting.push(done);
+        }
+    }
+
+    /// Tells those who wait for rest, if there is any: called where no turn runs.
+    pub(crate) fn look_for_rest(&mut self) {
+        let is_at_rest = self.intake.is_empty() && self.queued.is_empty() && self.memory.kin.background.is_at_rest();
+        for waiting in std::mem::take(&mut self.resting).into_iter().filter(|waiting| !waiting.is_closed()) {
+            match is_at_rest {
+                true => drop(waiting.send(self.woken.take())),
+                false => self.resting.push(waiting),
+            }
+        }
     }
 
     /// Tells those whose prompts are not `waiting` how the turn ended; all of them, where it was stopped.

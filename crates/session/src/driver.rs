@@ -1,20 +1,22 @@
 //! Owns one session: its record, its history and the turn that runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use haft_permission::Asker;
 use haft_protocol::{
-    Event, Failure, History, MessageId, PartKind, Session as Record, SessionId, Status, ToolState, Turned,
+    Event, Failure, History, Message, MessageId, PartKind, Session as Record, Status, ToolState, Turned,
 };
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::assemble::Projection;
+use crate::background::Notice;
 use crate::cast::{Cast, Casting};
 use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
 use crate::error::{SessionError, TurnError};
@@ -23,16 +25,22 @@ use crate::hand_over::Wish;
 use crate::hands::SHELL;
 use crate::instructions::Instructions;
 use crate::intake::Taken;
-use crate::kin::{Kin, MAX_CHILDREN, MAX_DEPTH};
-use crate::prompt::title;
-use crate::recover::{close_all, open_since};
+use crate::kin::Kin;
+use crate::left_open::{CUT_OFF, close_below, report_cut_off};
+use crate::prompt::{Delivery, title};
+use crate::recover::close_all;
 use crate::role::{Memory, Role};
 use crate::setup::Setup;
+use crate::side_by_side::GRACE_OF_TASKS;
+use crate::title::{Titled, Titling, found};
 use crate::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
 /// What a model reads of a command that the person ran.
 pub(crate) const BY_HAND: &str = "The user ran this command.";
+
+/// How long a title is waited for when nobody asks any more.
+const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Driver {
     setup: Arc<Setup>,
@@ -42,6 +50,8 @@ pub(crate) struct Driver {
     memory: Memory,
     instructions: Instructions,
     role: Role,
+    /// The title that is being found.
+    titling: Option<Titling>,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
@@ -49,7 +59,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Opens what is stored and closes what a crash left open in it.
     pub(crate) async fn open(setup: Setup, record: Record, lease: Lease, kin: Kin) -> Result<Self, SessionError> {
-        let mut history = setup.journal.history(&record.id).await?;
+        let (mut history, mut record) = (setup.journal.history(&record.id).await?, record);
         for turned in history.messages() {
             setup.clock.follow(turned.info.id());
             turned.parts.iter().for_each(|part| setup.clock.follow(&part.id));
@@ -57,30 +67,71 @@ impl Driver {
         let todos = setup.journal.todos(&record.id).await?;
         let why = Failure::aborted(CUT_OFF);
         close_below(&setup, &record.id, history.messages()).await?;
-        let open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
+        let mut open = close_all(&record, history.messages(), setup.clock.now_ms(), &why);
+        if record.time.compacting.take().is_some() {
+            let info = Box::new(record.clone());
+            open.push(Event::SessionUpdated { session_id: record.id.clone(), info });
+        }
         record_all(&setup, &mut history, open).await?;
         let setup = Arc::new(setup);
         let memory = memory(&setup, &record, &history, todos, kin);
         let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         let role = Role::new(&setup, casting.usual(), &record, &memory, "");
+        report_cut_off(&setup, &record, &mut history).await?;
         let (projection, instructions) = (Projection::default(), Instructions::default());
-        Ok(Self { setup, record, history, projection, memory, instructions, role, _lease: lease })
+        Ok(Self { setup, record, history, projection, memory, instructions, role, titling: None, _lease: lease })
     }
 
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
         let mut desk = Desk::new(Arc::clone(&self.setup), self.record.clone(), self.memory.clone());
+        let background = self.memory.kin.background.clone();
         loop {
+            if let Some((taken, done)) = desk.queued.pop_front() {
+                self.begin(Ok(taken), done, &mut desk, &mut inbox).await;
+                continue;
+            }
+            desk.look_for_rest();
             tokio::select! {
                 wake = inbox.recv() => match wake {
                     Some(Inbox::Prompt(prompt, done)) => desk.take(*prompt, done),
                     Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
-                    Some(Inbox::Abort) => desk.drop_intake(),
-                    None => return,
+                    Some(Inbox::Compact(focus, done)) => self.compact(focus, done, &mut desk, &mut inbox).await,
+                    Some(Inbox::Settle(done)) => self.settle(done).await,
+                    Some(Inbox::Rest(done)) => desk.rest(done),
+                    Some(Inbox::Abort) => desk.stop(),
+                    None => break,
                 },
+                titled = found(&mut self.titling) => self.entitle(titled).await,
                 Some((taken, done)) = desk.intake.next() => {
                     self.begin(taken, done, &mut desk, &mut inbox).await;
                 }
+                () = background.news() => self.news(&mut desk, &mut inbox).await,
             }
+        }
+        desk.stop();
+        // The lease is held until then: nobody else is to find them open.
+        let _ = tokio::time::timeout(GRACE_OF_TASKS, self.memory.kin.children.wait()).await;
+    }
+
+    /// Stores what became of tasks that went on by themselves, and lets the agent go on with it where it is to.
+    async fn news(&mut self, desk: &mut Desk, inbox: &mut mpsc::Receiver<Inbox>) {
+        let notices = self.memory.kin.background.take();
+        let wakes = self.setup.options.tasks.wake && notices.iter().any(|notice| notice.wakes);
+        let mut stored = Vec::new();
+        for notice in notices {
+            match store_notice(&self.setup, &mut self.record, &mut self.history, &self.role.cast, &notice).await {
+                Ok(message) => stored.push(message),
+                // What it did is in its own session all the same.
+                Err(error) => tracing::error!(task = %notice.task, %error, "the end of a task could not be stored"),
+            }
+        }
+        let (Some(first), Some(last)) = (stored.first().cloned(), stored.last().cloned()) else { return };
+        if wakes {
+            let (done, mut end) = oneshot::channel();
+            desk.callers.push(Caller { message: last.clone(), done });
+            let cast = Arc::clone(&self.role.cast);
+            self.answer((first, last), cast, desk, inbox).await;
+            desk.woken = end.try_recv().ok();
         }
     }
 
@@ -94,18 +145,33 @@ impl Driver {
     ) {
         let stored = match taken {
             Ok(taken) => {
+                let untitled = self.record.title.is_empty();
                 let stored = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await;
+                if untitled && stored.is_ok() {
+                    self.titling = Titling::begin(&self.setup, &self.record, &taken.parts, &self.memory.kin);
+                }
                 stored.map(|message| (message, taken.cast)).map_err(SessionError::from)
             }
             Err(error) => Err(error),
         };
-        let (message, mut cast) = match stored {
+        let (message, cast) = match stored {
             Ok(stored) => stored,
             // Whoever asked may not wait any more; the journal has it all. So in all answers below.
             Err(error) => return drop(done.send(Err(error))),
         };
         desk.callers.push(Caller { message: message.clone(), done });
-        let mut next = Some((message.clone(), message));
+        self.answer((message.clone(), message), cast, desk, inbox).await;
+    }
+
+    /// Runs turns until every stored prompt is answered, those first that are stored from the one to the other.
+    async fn answer(
+        &mut self,
+        prompts: (MessageId, MessageId),
+        mut cast: Arc<Cast>,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) {
+        let mut next = Some(prompts);
         while let Some((first, latest)) = next.take() {
             self.status(Status::Busy);
             self.cast(Arc::clone(&cast)).await;
@@ -148,6 +214,7 @@ impl Driver {
                     wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
                     // Whoever asks behind a stop means the turn after this one.
                     Some((taken, done)) = desk.intake.next(), if !cancel.is_cancelled() => match taken {
+                        Ok(taken) if taken.delivery == Delivery::Queue => desk.queued.push_back((taken, done)),
                         Ok(taken) => {
                             desk.callers.push(Caller { message: taken.id.clone(), done });
                             // There is room: no more prompts are taken in than fit.
@@ -192,6 +259,7 @@ impl Driver {
             history: &mut self.history,
             projection: &mut self.projection,
             kin: &self.memory.kin,
+            titling: &mut self.titling,
             arrivals,
             first,
             prompt,
@@ -231,6 +299,7 @@ impl Driver {
             title: title(&command),
             parts: vec![words],
             format: None,
+            delivery: Delivery::default(),
         };
         let prompt = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await?;
         let by_hand = self.role.calls.by_hand(&self.setup.registry);
@@ -258,6 +327,68 @@ impl Driver {
         };
         self.status(Status::Idle);
         end
+    }
+
+    /// Waits a little for what is done beside the turns.
+    async fn settle(&mut self, done: oneshot::Sender<()>) {
+        if self.titling.is_some()
+            && let Ok(titled) = tokio::time::timeout(SETTLE, found(&mut self.titling)).await
+        {
+            self.entitle(titled).await;
+        }
+        self.titling = None;
+        let _ = done.send(());
+    }
+
+    /// Keeps a title that was found. Without it the session has the one that it began with.
+    async fn entitle(&mut self, titled: Titled) {
+        let Self { setup, record, history, memory, .. } = self;
+        if let Err(error) = titled.keep(setup, record, history, &memory.kin).await {
+            tracing::warn!(error = %haft_tool::with_causes(&error), "the title is not kept");
+        }
+    }
+
+    /// Sums the conversation up because somebody asked for it.
+    async fn compact(
+        &mut self,
+        focus: Option<String>,
+        done: Answer,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) {
+        if self.record.revert.is_some() {
+            return drop(done.send(Err(SessionError::TakenBack(self.record.id.clone()))));
+        }
+        self.status(Status::Busy);
+        let end = self.run_compaction(focus, desk, inbox).await;
+        self.status(Status::Idle);
+        if end.is_err() {
+            self.read_again().await;
+        }
+        let _ = done.send(end.map_err(SessionError::from));
+        desk.end();
+    }
+
+    async fn run_compaction(
+        &mut self,
+        focus: Option<String>,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) -> Result<TurnEnd, TurnError> {
+        let is_prompt = |turned: &&Turned| matches!(turned.info, Message::User(_));
+        let last = self.history.messages().iter().rfind(is_prompt).ok_or(TurnError::NothingToSumUp)?;
+        let (last, cancel) = (last.info.id().clone(), CancellationToken::new());
+        let (_arrive, mut arrivals) = mpsc::channel(1);
+        let turn = self.begin_turn(last.clone(), last, &mut arrivals, cancel.clone());
+        let mut turn = std::pin::pin!(turn.run_compaction(focus).instrument(tracing::info_span!("compaction")));
+        let mut listening = true;
+        loop {
+            tokio::select! {
+                end = &mut turn => return end,
+                // Prompts are taken in meanwhile and begin when it has ended.
+                wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
+            }
+        }
     }
 
     /// Makes `cast` the one who answers, and looks whether the instructions changed.
@@ -290,26 +421,23 @@ struct Outcome {
     stopped: bool,
 }
 
-/// What a message keeps of a program that ended in the middle of it.
-const CUT_OFF: &str = "haft was stopped while this was written";
-
-/// Closes what the end of the program left open in the tasks of a session, which began no earlier than its calls that
-/// are open or were cut off last. A task that somebody is at work on is left to them.
-async fn close_below(setup: &Setup, id: &SessionId, messages: &[Turned]) -> Result<(), SessionError> {
-    let Some(since) = open_since(messages) else { return Ok(()) };
-    let mut levels = vec![(id.clone(), 0)];
-    while let Some((id, level)) = levels.pop() {
-        let children = setup.journal.children(&id, MAX_CHILDREN).await?;
-        for child in children.into_iter().filter(|child| child.time.updated >= since) {
-            let Ok(_lease) = setup.journal.claim(&child.id) else { continue };
-            let history = setup.journal.history(&child.id).await?;
-            let why = Failure::aborted(CUT_OFF);
-            let open = close_all(&child, history.messages(), setup.clock.now_ms(), &why);
-            setup.journal.record_all(open).await?;
-            levels.extend((level < MAX_DEPTH).then_some((child.id, level + 1)));
-        }
-    }
-    Ok(())
+/// Stores `notice` as a prompt for `cast`.
+async fn store_notice(
+    setup: &Setup,
+    record: &mut Record,
+    history: &mut History,
+    cast: &Arc<Cast>,
+    notice: &Notice,
+) -> Result<MessageId, TurnError> {
+    let taken = Taken {
+        id: setup.clock.mint(),
+        cast: Arc::clone(cast),
+        title: String::new(),
+        parts: vec![notice.part()],
+        format: None,
+        delivery: Delivery::default(),
+    };
+    store_prompt(setup, record, history, &taken).await
 }
 
 /// What a session remembers, as far as its history says so.

@@ -21,6 +21,11 @@ pub enum SessionError {
     /// A turn runs already.
     #[error("session {0} is at work; wait for it to end, or stop it")]
     Busy(SessionId),
+    /// Its end was taken back and may still be brought back.
+    #[error(
+        "the end of session {0} is taken back; bring it back (`haft session redo {0}`) or go on with a prompt, then sum it up"
+    )]
+    TakenBack(SessionId),
     /// As many prompts wait as may.
     #[error("session {id} has {waiting} prompts waiting already; wait until it has answered some, or stop it")]
     Full {
@@ -109,6 +114,12 @@ pub enum TurnError {
         /// What it may cost.
         limit: f64,
     },
+    /// A task has used what it may.
+    #[error("{what}")]
+    Budget {
+        /// Which limit, in a sentence without its end.
+        what: String,
+    },
     /// The request is surely more than the model can read. It was not sent.
     #[error(
         "this request takes about {} tokens (prompt {}, tools {}, conversation {}), and {model} reads at most {limit}; \
@@ -123,6 +134,21 @@ pub enum TurnError {
         /// What the model reads, in tokens.
         limit: u64,
     },
+    /// The conversation is too long, and could not be made short enough.
+    #[error(
+        "this conversation is too long for {model}, and {why}; it is kept as it was. Start a new session, fork this one at \
+         an earlier message, name a model that reads more, or sum it up with a focus of your own (`haft session compact \
+         --focus TEXT`)"
+    )]
+    TooLong {
+        /// `vendor/model`.
+        model: String,
+        /// Why not.
+        why: String,
+    },
+    /// There is nothing to sum up.
+    #[error("there is nothing to sum up in this session yet: all that was said stays as it is")]
+    NothingToSumUp,
     /// The model did not give the form that was asked for, however often it was told.
     #[error("the model gave no answer of the form that was asked for: {why}")]
     Form {
@@ -139,8 +165,12 @@ impl TurnError {
         match self {
             TurnError::Model(error) => of_model(error),
             TurnError::Store(error) => Failure::new("UnknownError", with_causes(error)),
-            TurnError::Cost { .. } => Failure::new("UnknownError", self.to_string()),
-            TurnError::TooLarge { .. } => Failure::new("ContextOverflowError", self.to_string()),
+            TurnError::Cost { .. } | TurnError::Budget { .. } | TurnError::NothingToSumUp => {
+                Failure::new("UnknownError", self.to_string())
+            }
+            TurnError::TooLarge { .. } | TurnError::TooLong { .. } => {
+                Failure::new("ContextOverflowError", self.to_string())
+            }
             TurnError::Form { retries, .. } => {
                 let mut failure = Failure::new("StructuredOutputError", self.to_string());
                 failure.data.insert("retries".to_owned(), (*retries).into());

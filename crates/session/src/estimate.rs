@@ -11,7 +11,7 @@ use haft_llm::{AssistantPart, Content, Message, Request, ToolSpec};
 const AROUND: u64 = 4;
 /// Most tokens of a picture: vendors make larger ones smaller first (Anthropic documents 1,600, OpenAI 1,445 for high
 /// detail).
-const MAX_PICTURE: u64 = 1_600;
+pub(crate) const MAX_PICTURE: u64 = 1_600;
 /// Pixels for a token of a picture, as Anthropic documents it.
 const PIXELS: u64 = 750;
 /// How much of a picture's base64 text is looked at for its size, in bytes, a multiple of 4.

@@ -83,7 +83,12 @@ fn copied(history: &History, taken: usize, copy: &SessionId, clock: &Clock) -> V
         }
         events.push(Event::MessageUpdated { session_id: copy.clone(), info: Box::new(info) });
         for part in &turned.parts {
-            let part = Box::new(moved(part, copy, &id, clock));
+            let mut part = Box::new(moved(part, copy, &id, clock));
+            if let PartKind::Compaction { tail_start_id: Some(tail), .. } = &mut part.kind
+                && let Some(new) = ids.get(tail)
+            {
+                tail.clone_from(new);
+            }
             events.push(Event::PartUpdated { session_id: copy.clone(), part, time: clock.now_ms() });
         }
     }

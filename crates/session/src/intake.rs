@@ -19,7 +19,7 @@ use crate::error::SessionError;
 use crate::form::Form;
 use crate::hands::{READ, SHELL, TASK};
 use crate::mention::{Lines, Mention, lines, mentions};
-use crate::prompt::{Author, bad, title};
+use crate::prompt::{Author, Delivery, bad, title};
 use crate::report::Report;
 use crate::setup::Setup;
 
@@ -35,6 +35,8 @@ pub(crate) struct Taken {
     pub parts: Vec<PartKind>,
     /// The form that the answer is to have.
     pub format: Option<OutputFormat>,
+    /// When it is read where a turn runs.
+    pub delivery: Delivery,
 }
 
 /// What prompts are taken in with.
@@ -89,7 +91,7 @@ impl Intake {
         };
         if let Some(command) = command.as_ref().filter(|command| self.is_task(command, &prompt)) {
             let parts = vec![subtask(command, &cast, text)];
-            return Ok(Taken { id, cast, title, parts, format: prompt.format });
+            return Ok(Taken { id, cast, title, parts, format: prompt.format, delivery: prompt.delivery });
         }
         let mut shown = Shown::default();
         for path in &prompt.files {
@@ -103,7 +105,7 @@ impl Intake {
         }
         let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
         let parts = std::iter::once(words).chain(shown.parts).collect();
-        Ok(Taken { id, cast, title, parts, format: prompt.format })
+        Ok(Taken { id, cast, title, parts, format: prompt.format, delivery: prompt.delivery })
     }
 
     fn is_task(&self, command: &Command, prompt: &Prompt) -> bool {

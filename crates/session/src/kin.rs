@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_protocol::Session as Record;
+use haft_protocol::{Session as Record, Tokens};
 use haft_store::StoreError;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use crate::background::Background;
+use crate::budget::{Meter, TaskLimits};
 use crate::setup::Setup;
 
 /// Most sessions one below the other that are looked at.
@@ -25,8 +27,14 @@ pub(crate) struct Kin {
     pub variant: Option<String>,
     /// What all of them have cost.
     pub spent: Spent,
+    /// What it may use itself, where it is a task.
+    pub meter: Option<Meter>,
+    /// What counts all that it hands on.
+    pub tasks: Meter,
     /// The sessions right below this one that are at work.
     pub children: TaskTracker,
+    /// Those of them that go on by themselves.
+    pub background: Background,
     /// The turns of those tasks to be at work. Each session has its own: whoever waits for a task below holds one above.
     pub turns: Arc<Semaphore>,
 }
@@ -54,17 +62,44 @@ impl Kin {
                 }
             }
         }
-        Ok(Self { depth, variant: None, spent: Spent::new(spent), children: closed_tracker(), turns: turns() })
+        let tasks = Meter::new(setup.options.tasks.together);
+        Ok(Self { depth, spent: Spent::new(spent), tasks, ..Self::none() })
     }
 
     /// The kin of a session that nobody has made.
     pub(crate) fn none() -> Self {
-        Self { depth: 0, variant: None, spent: Spent::new(0.0), children: closed_tracker(), turns: turns() }
+        Self {
+            depth: 0,
+            variant: None,
+            spent: Spent::new(0.0),
+            meter: None,
+            tasks: Meter::new(TaskLimits::default()),
+            children: closed_tracker(),
+            background: Background::default(),
+            turns: Arc::new(Semaphore::new(MAX_AT_WORK)),
+        }
     }
 
-    /// The kin of a session right below this one, which begins with the options `variant` of its model.
-    pub(crate) fn below(&self, variant: Option<String>) -> Self {
-        Self { depth: self.depth + 1, variant, spent: self.spent.clone(), children: closed_tracker(), turns: turns() }
+    /// The kin of a session right below this one, which begins with the options `variant` of its model and may use
+    /// `limits`.
+    pub(crate) fn below(&self, variant: Option<String>, limits: TaskLimits) -> Self {
+        let meter = self.tasks.below(limits);
+        Self {
+            depth: self.depth + 1,
+            variant,
+            spent: self.spent.clone(),
+            tasks: meter.clone(),
+            meter: Some(meter),
+            ..Self::none()
+        }
+    }
+
+    /// Counts what a step used.
+    pub(crate) fn charge(&self, dollars: f64, tokens: &Tokens) {
+        self.spent.add(dollars);
+        if let Some(meter) = &self.meter {
+            meter.add(dollars, tokens);
+        }
     }
 }
 
@@ -73,10 +108,6 @@ fn closed_tracker() -> TaskTracker {
     let tracker = TaskTracker::new();
     tracker.close();
     tracker
-}
-
-fn turns() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(MAX_AT_WORK))
 }
 
 /// Dollars that sessions have cost together.
@@ -88,7 +119,7 @@ impl Spent {
         Self(Arc::new(Mutex::new(dollars)))
     }
 
-    pub(crate) fn add(&self, dollars: f64) {
+    fn add(&self, dollars: f64) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += dollars;
     }
 

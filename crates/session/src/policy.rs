@@ -125,12 +125,21 @@ pub(crate) fn below(above: &[SessionRule], agent: &Rules, closed: &[String]) -> 
     rules
 }
 
+/// Permissions of the conversation itself, which are each agent's own.
+const CONVERSATION: [&str; 6] = ["question", "plan_enter", "plan_exit", "todowrite", "todoread", "task"];
+
 /// What is closed to an agent under `caller` because of what that agent is, and so to whoever works for it: plans are
 /// made without changing anything. Permissions of the conversation itself are each agent's own.
 pub(crate) fn closed(caller: &Rules) -> Vec<Rule> {
-    const OWN: [&str; 6] = ["question", "plan_enter", "plan_exit", "todowrite", "todoread", "task"];
-    let closed = caller.closed_by_builtin().filter(|permission| !OWN.contains(permission));
+    let closed = caller.closed_by_builtin().filter(|permission| !CONVERSATION.contains(permission));
     closed.map(|permission| Rule::new(permission, "*", Deny)).collect()
+}
+
+/// The denials that the user wrote for one agent alone, with what they leave open, as bounds of whoever works for it:
+/// else it would only have to ask another agent.
+pub(crate) fn held(own: &[Rule]) -> Vec<Rule> {
+    let is_its_own = |rule: &&Rule| CONVERSATION.contains(&rule.permission.as_str());
+    own.iter().filter(|rule| rule.action != Ask && !is_its_own(rule)).cloned().collect()
 }
 
 /// Free inside the project, a question at its border and at secrets.

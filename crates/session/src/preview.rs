@@ -55,7 +55,7 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
     {
         let model = ModelName::of(model.as_ref(), variant.as_ref());
         let (description, command) = (description.clone(), command.clone());
-        let task = Task { description, prompt: prompt.clone(), agent: agent.clone(), resume: None, command };
+        let task = Task { description, prompt: prompt.clone(), agent: agent.clone(), command, ..Task::default() };
         let below = crew.below(&role.calls.rules, &task, model.as_ref()).await?;
         return Ok(First::Task(Box::new(below)));
     }

@@ -22,6 +22,17 @@ pub struct Prompt {
     pub(crate) command: Option<String>,
     pub(crate) format: Option<OutputFormat>,
     pub(crate) author: Author,
+    pub(crate) delivery: Delivery,
+}
+
+/// When the model reads a prompt that comes while a turn runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// At its next step, as part of the turn that runs. It is stored at once.
+    #[default]
+    Steer,
+    /// In a turn of its own, when the one that runs has ended. It is stored then; stopping the turn forgets it.
+    Queue,
 }
 
 /// Who wrote a prompt.
@@ -97,6 +108,12 @@ impl Prompt {
     #[must_use]
     pub fn format(self, format: OutputFormat) -> Self {
         Self { format: Some(format), ..self }
+    }
+
+    /// The same, read when `delivery` says where a turn runs.
+    #[must_use]
+    pub fn delivery(self, delivery: Delivery) -> Self {
+        Self { delivery, ..self }
     }
 
     /// The same, for `model`, as `vendor/model`, with the options called `variant`. The session goes on with it.

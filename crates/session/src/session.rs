@@ -164,6 +164,20 @@ impl Session {
         self.ask(Inbox::Shell(command.into(), done), end).await
     }
 
+    /// Sums the conversation up, but for its end, and goes on with the summary from then on; `focus` says what it is to
+    /// dwell on. What was said stays stored and readable.
+    ///
+    /// [`Session::abort`] stops it, and then everything is as it was, as it is where it fails.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn runs; when there is nothing to sum up, or its end was taken back; when the
+    /// summary is not much shorter, the model fails or the store fails.
+    pub async fn compact(&self, focus: Option<String>) -> Result<TurnEnd, SessionError> {
+        let (done, end) = oneshot::channel();
+        self.ask(Inbox::Compact(focus, done), end).await
+    }
+
     async fn ask(
         &self,
         wake: Inbox,
@@ -179,7 +193,33 @@ impl Session {
         }
     }
 
-    /// Stops the turn that runs, if one does, and forgets the prompts that are not stored yet.
+    /// Waits, half a second at most, for what is done beside the turns: a title that is still being found. What is not
+    /// done by then is given up. To be called before the last handle is dropped.
+    pub async fn settle(&self) {
+        let (done, end) = oneshot::channel();
+        if self.inbox.send(Inbox::Settle(done)).await.is_ok() {
+            // No answer is one, too: there is nothing to wait for.
+            let _ = end.await;
+        }
+    }
+
+    /// Waits until nothing is at work any more: no turn, and no task behind it. Returns how the last turn ended that
+    /// began with the end of such a task, if there was one since this was asked last.
+    ///
+    /// Dropping the future stops nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the session has ended; when that turn failed.
+    pub async fn rest(&self) -> Result<Option<TurnEnd>, SessionError> {
+        let ended = || SessionError::Ended(self.id.clone());
+        let (done, rest) = oneshot::channel();
+        self.inbox.send(Inbox::Rest(done)).await.map_err(|_| ended())?;
+        rest.await.map_err(|_| ended())?.transpose()
+    }
+
+    /// Stops the turn that runs, if one does, and the tasks that go on behind it, and forgets the prompts that are not
+    /// stored yet.
     pub async fn abort(&self) {
         // A session that has ended has nothing left to stop.
         let _ = self.inbox.send(Inbox::Abort).await;

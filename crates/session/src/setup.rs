@@ -10,7 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, InstructionFiles, Model, Questions};
+use crate::{Agents, Command, Compaction, InstructionFiles, Model, Questions, TaskLimits};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -64,20 +64,31 @@ pub struct Options {
     pub plans: Option<PathBuf>,
     /// What agents may hand to others.
     pub tasks: Tasks,
+    /// How a long session is made shorter.
+    pub compaction: Compaction,
+    /// The model for titles, where they are wanted and no agent `title` names another.
+    pub small: Option<Model>,
 }
 
 /// What agents may hand to others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tasks {
     /// How many tasks may stand one below the other: with 1 a task begins no further ones, with 0 there are none.
     pub depth: u32,
     /// Permissions that no task has.
     pub closed: Vec<String>,
+    /// Most that each of them may use.
+    pub each: TaskLimits,
+    /// Most tokens and dollars that all tasks of a session may use together, from when it was opened.
+    pub together: TaskLimits,
+    /// Whether the end of a task in the background begins a turn where none runs. Else it is kept for the next one.
+    pub wake: bool,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
-        Self { depth: 1, closed: Vec::new() }
+        let none = TaskLimits::default();
+        Self { depth: 1, closed: Vec::new(), each: none, together: none, wake: false }
     }
 }
 

@@ -27,7 +27,7 @@ const STORE_WITHIN: Duration = Duration::from_millis(250);
 /// How long the calls of a stopped turn have to end by themselves.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long its tasks have beyond that.
-const GRACE_OF_TASKS: Duration = Duration::from_millis(1500);
+pub(crate) const GRACE_OF_TASKS: Duration = Duration::from_millis(1500);
 /// Calls within calls that may wait to be begun. Whoever makes more waits.
 const MAX_INNER: usize = 64;
 /// The permission for making the same call again and again.
@@ -221,7 +221,8 @@ impl Turn<'_> {
     /// Takes note of a call of `tool` that was held back because it goes in circles. `Some` ends the turn.
     fn circled(&mut self, denied: &Denied, tool: &str) -> Option<TurnEnd> {
         // Nobody is there to stop it: it is told once, and the next time is the last.
-        let last = self.state.warned && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. });
+        let told = self.state.warned || self.state.trail.reminded;
+        let last = told && matches!(denied, Denied::Nobody { .. } | Denied::Rule { .. });
         self.state.warned = true;
         last.then(|| TurnEnd::Circles { tool: tool.to_owned() })
     }

@@ -9,6 +9,7 @@ use haft_protocol::{Assistant, Event, Failure, MessageId, PartKind, RetryTime, S
 use tokio::time::Instant;
 use tracing::Instrument;
 
+use crate::Model;
 use crate::error::{TurnError, of_model};
 use crate::fold::{Fold, Folded, merged};
 use crate::model::tokens;
@@ -24,7 +25,7 @@ const AT_ONCE: usize = 256;
 impl Turn<'_> {
     /// Asks the model and keeps its answer as it comes. A failure that may pass is waited out and the answer begun
     /// anew; none of its calls has run then.
-    pub(crate) async fn step(&mut self, is_last: bool) -> Result<Next, TurnError> {
+    pub(crate) async fn step(&mut self, request: Request) -> Result<Next, TurnError> {
         let mut answer = self.begin_answer();
         let message = answer.id.clone();
         let span = tracing::info_span!("step", session.id = %self.session.id, message.id = %message);
@@ -32,27 +33,21 @@ impl Turn<'_> {
         self.record_all(vec![self.answered(&answer), start]).await?;
 
         // The same for each attempt: a prompt that comes meanwhile is for the step after this one.
-        let request = self.request(is_last)?;
-        let (mut attempt, mut waited) = (0, Duration::ZERO);
-        let (broken, Folded { calls, usage, finish, .. }) = loop {
-            let (broken, folded) = self.listen(&message, request.clone()).instrument(span.clone()).await?;
-            let Some(error) = &broken else { break (None, folded) };
-            attempt += 1;
-            let wait = error.retry_after(attempt, self.setup.clock.chance());
-            let wait = wait.filter(|wait| self.may_wait(attempt, waited.saturating_add(*wait), &folded));
-            let Some(wait) = wait else { break (broken, folded) };
-            waited += wait;
-            tracing::warn!(parent: &span, error = %haft_tool::with_causes(error), attempt, "the model is asked again");
-            // What the attempt used has to be paid, though it came to nothing.
-            self.charge(&mut answer, &folded.usage).await?;
-            self.start_over(&message, attempt, error, wait).await?;
-        };
-        self.charge(&mut answer, &usage).await?;
+        let role = self.role;
+        let asked = self.ask(&mut answer, &request, &role.cast.model).instrument(span.clone()).await?;
+        let (broken, Folded { calls, usage, finish, .. }) = asked;
         if let Some(error) = broken {
             tracing::warn!(parent: &span, error = %haft_tool::with_causes(&error), "the model failed");
+            if matches!(error, LlmError::TooLong { .. }) && self.setup.options.compaction.auto {
+                self.fail(&answer, &of_model(&error)).await?;
+                return Ok(Next::TooLong(error));
+            }
             // The rest is closed on the way out.
             return Err(error.into());
         }
+        let read = tokens(&usage);
+        self.projection.gauge.took(read.input.saturating_add(read.cache.read).saturating_add(read.cache.write));
+        self.state.compacted = false;
         let Some(finish) = finish else { return Ok(Next::Done(TurnEnd::Aborted)) };
         answer.finish = Some(finish.word().to_owned());
         if finish == Finish::ContentFilter && calls.is_empty() {
@@ -77,6 +72,31 @@ impl Turn<'_> {
         })
     }
 
+    /// Asks `model` for `answer`, again where that may help, and keeps what comes and what it costs. A failure that is
+    /// final stands beside what came before it.
+    pub(crate) async fn ask(
+        &mut self,
+        answer: &mut Assistant,
+        request: &Request,
+        model: &Model,
+    ) -> Result<(Option<LlmError>, Folded), TurnError> {
+        let message = answer.id.clone();
+        let (mut attempt, mut waited) = (0, Duration::ZERO);
+        loop {
+            let (broken, folded) = self.listen(&message, request.clone(), model).await?;
+            // What the attempt used has to be paid, also where it came to nothing.
+            self.charge(answer, &folded.usage, model).await?;
+            let Some(error) = broken else { return Ok((None, folded)) };
+            attempt += 1;
+            let wait = error.retry_after(attempt, self.setup.clock.chance());
+            let wait = wait.filter(|wait| self.may_wait(attempt, waited.saturating_add(*wait), &folded));
+            let Some(wait) = wait else { return Ok((Some(error), folded)) };
+            waited += wait;
+            tracing::warn!(error = %haft_tool::with_causes(&error), attempt, "the model is asked again");
+            self.start_over(&message, attempt, &error, wait).await?;
+        }
+    }
+
     /// Whether a request may be made again for the `attempt`th time, after `waited` in all: not too often or too late,
     /// not where somebody stopped it, and not where what it came to would be done twice.
     fn may_wait(&self, attempt: u32, waited: Duration, folded: &Folded) -> bool {
@@ -88,9 +108,14 @@ impl Turn<'_> {
     }
 
     /// Asks once, and keeps the answer until it ends, breaks or is stopped.
-    async fn listen(&mut self, message: &MessageId, request: Request) -> Result<(Option<LlmError>, Folded), TurnError> {
+    async fn listen(
+        &mut self,
+        message: &MessageId,
+        request: Request,
+        model: &Model,
+    ) -> Result<(Option<LlmError>, Folded), TurnError> {
         let mut fold = Fold::new(self.setup.clock.clone(), self.session.id.clone(), message.clone());
-        let mut stream = self.role.cast.model.provider.stream(request).ready_chunks(AT_ONCE);
+        let mut stream = model.provider.stream(request).ready_chunks(AT_ONCE);
         let mut broken = None;
         let mut open = true;
         while open {
@@ -104,7 +129,7 @@ impl Turn<'_> {
                 }
             };
             let mut chunks = Vec::new();
-            for one in came.unwrap_or_else(|| vec![Err(self.cut_off())]) {
+            for one in came.unwrap_or_else(|| vec![Err(cut_off(model))]) {
                 match one {
                     Ok(chunk) => {
                         open &= !matches!(chunk, Chunk::Finish(_));
@@ -124,10 +149,6 @@ impl Turn<'_> {
         let (events, folded) = fold.close();
         self.record_all(events).await?;
         Ok((broken, folded))
-    }
-
-    fn cut_off(&self) -> LlmError {
-        LlmError::CutOff { provider: self.role.cast.model.reference.provider_id.clone() }
     }
 
     /// Takes away what a failed attempt left, says why and until when, and waits. A stop ends the wait at once.
@@ -170,12 +191,12 @@ impl Turn<'_> {
     }
 
     /// Books what an attempt used on the answer and on the session, before its calls run and however it ended.
-    async fn charge(&mut self, answer: &mut Assistant, usage: &Usage) -> Result<(), TurnError> {
+    async fn charge(&mut self, answer: &mut Assistant, usage: &Usage, model: &Model) -> Result<(), TurnError> {
         if *usage == Usage::default() {
             return Ok(());
         }
         let used = tokens(usage);
-        let cost = self.role.cast.model.cost.as_ref().map_or(0.0, |cost| cost.of(&used));
+        let cost = model.cost.as_ref().map_or(0.0, |cost| cost.of(&used));
         answer.cost += cost;
         answer.tokens = match answer.tokens == haft_protocol::Tokens::default() {
             true => used,
@@ -185,13 +206,17 @@ impl Turn<'_> {
             }
         };
         self.session.cost += cost;
-        self.kin.spent.add(cost);
+        self.kin.charge(cost, &used);
         self.session.tokens += used;
         self.session.time.updated = self.setup.clock.now_ms();
         let info = Box::new(self.session.clone());
         let session = Event::SessionUpdated { session_id: self.session.id.clone(), info };
         self.record_all(vec![self.answered(answer), session]).await
     }
+}
+
+fn cut_off(model: &Model) -> LlmError {
+    LlmError::CutOff { provider: model.reference.provider_id.clone() }
 }
 
 /// Why a request is tried again, in a line for people.

@@ -11,6 +11,7 @@ use crate::error::TurnError;
 use crate::fold::Planned;
 use crate::hands::TASK;
 use crate::intake::Taken;
+use crate::prompt::Delivery;
 use crate::task::ModelName;
 use crate::turn::{Turn, TurnEnd};
 
@@ -102,6 +103,7 @@ impl Turn<'_> {
         let text = text.to_owned();
         let part = PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None };
         let format = self.format().cloned();
-        Taken { id: self.setup.clock.mint(), cast, title: String::new(), parts: vec![part], format }
+        let delivery = Delivery::Steer;
+        Taken { id: self.setup.clock.mint(), cast, title: String::new(), parts: vec![part], format, delivery }
     }
 }

@@ -2,27 +2,22 @@
 
 use std::sync::Arc;
 
-use futures::FutureExt;
-use haft_permission::{Denied, Grant, Rules};
-use haft_protocol::{Event, Id, Message, ModelRef, Object, PartKind, Session as Record, SessionId, ToolState};
-use haft_tool::{Delegate, PlanFile, Task, TaskResult, ToolError, with_causes};
+use haft_permission::{Grant, Rules};
+use haft_protocol::{Id, ModelRef, Object, OutputFormat, Session as Record, SessionId, SessionModel};
+use haft_tool::{Delegate, PlanFile, Task, TaskEnd, TaskResult, ToolError, with_causes};
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::background::Notice;
 use crate::cast::{Cast, Casting};
 use crate::delegates::delegates;
 use crate::error::SessionError;
 use crate::kin::Kin;
 use crate::policy;
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, check_format};
 use crate::session::{Session, new_record};
 use crate::setup::{NewSession, Setup};
-use crate::turn::TurnEnd;
-
-/// Longest line about what a task does right now, in characters.
-const MAX_ACTIVITY: usize = 120;
+use crate::work::{self, Begun, Tell};
 
 /// Those who can work for a session: what it needs to hand tasks on.
 pub(crate) struct Crew {
@@ -51,9 +46,6 @@ impl ModelName {
     }
 }
 
-/// What is told of a task while it runs: a title and what clients find it by.
-pub(crate) type Tell<'a> = dyn Fn(&str, Object) + Send + Sync + 'a;
-
 impl Crew {
     /// The agents that one under `rules` may hand tasks to here.
     ///
@@ -71,9 +63,10 @@ impl Crew {
         Ok(delegates(&self.setup.agents, rules))
     }
 
-    /// Runs `task` to its end. Dropping the future stops it.
+    /// Runs `task` to its end, or begins it where it is one for the background. Dropping the future stops it where it
+    /// is waited for.
     pub(crate) async fn delegate(
-        &self,
+        self: &Arc<Self>,
         grant: &Grant,
         rules: &Rules,
         task: Task,
@@ -86,40 +79,98 @@ impl Crew {
         }
         // The limit of depth holds, whoever was named.
         self.delegates(rules)?;
+        if let Some(format) = format_of(&task) {
+            check_format(&format).map_err(|why| ToolError::BadInput(format!("schema: {why}. No task was begun")))?;
+        }
+        let earlier = self.earlier(task.resume.as_deref()).await.map_err(|error| cannot(&error))?;
+        if let Some(earlier) = &earlier
+            && (task.prompt.trim().is_empty() || self.kin.background.is_at_work(&earlier.id))
+        {
+            return self.reach(earlier, &task).await;
+        }
+        if task.prompt.trim().is_empty() {
+            return Err(ToolError::BadInput("there is no such task to ask about; say what is to be done".to_owned()));
+        }
+        if task.background {
+            return self.begin_behind(rules, task, model, earlier).await;
+        }
         let _turn = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(ToolError::Cancelled),
             turn = self.kin.turns.acquire() => turn,
         };
-        let begun = self.begin(rules, &task, model).await.map_err(|error| cannot(&error))?;
-        let Begun { session, work, prompt, model } = begun;
-        let metadata = self.metadata(session.id(), &model);
-        tell(&task.description, metadata.clone());
+        let begun = self.begin(rules, &task, model, earlier).await.map_err(|error| cannot(&error))?;
+        tell(&task.description, begun.metadata.clone());
+        let end = work::follow(&self.setup, &begun, &task.description, None, cancel, tell).await;
+        work::result(&self.setup, begun, end, cancel).await
+    }
 
-        let end = self.follow(&session, prompt, &task.description, &metadata, cancel, tell).await;
-        let id = session.id().clone();
-        let text = self.last_words(&id).await;
-        drop(session);
-        // It lets go of its lease, so that it can be gone on with. Nothing runs in it any more.
-        let _ = work.await;
-        let failed = |why: String| {
-            let so_far = if text.is_empty() { String::new() } else { format!(" Its last words: {text}") };
-            ToolError::Failed(format!(
-                "the task did not get to its end: {why}. What it had done stays done; go on with it by task_id {id}, or do \
-                 it another way.{so_far}"
-            ))
-        };
-        match end {
-            Ok(TurnEnd::Finished(_) | TurnEnd::Limit { .. }) => Ok(TaskResult { session: id, text, metadata }),
-            Ok(TurnEnd::Aborted) if cancel.is_cancelled() => Err(ToolError::Cancelled),
-            Ok(TurnEnd::Aborted) => Err(failed("it was stopped".to_owned())),
-            Ok(TurnEnd::Circles { tool }) => Err(failed(format!("it made the same call of {tool} over and over"))),
-            // Who says no and nothing else wants everything to stop, not only this.
-            Ok(TurnEnd::Refused) => Err(ToolError::Denied(Denied::Rejected)),
-            Err(_) if cancel.is_cancelled() => Err(ToolError::Cancelled),
-            Err(SessionError::Refused(_)) => Err(ToolError::Denied(Denied::Rejected)),
-            Err(error) => Err(failed(with_causes(&error))),
+    /// Asks about a task, or tells one at work more.
+    async fn reach(&self, earlier: &Record, task: &Task) -> Result<TaskResult, ToolError> {
+        let id = earlier.id.clone();
+        let at_work = self.kin.background.is_at_work(&id);
+        if at_work && !task.prompt.trim().is_empty() {
+            self.kin.background.tell(&id, Prompt::by_model(&task.prompt).agent(&task.agent))?;
         }
+        let said = work::said(&self.setup, &id).await;
+        let end = match (at_work, said.cut_off) {
+            (true, _) => TaskEnd::Running,
+            (false, true) => TaskEnd::CutOff,
+            (false, false) => TaskEnd::Complete,
+        };
+        let metadata = match &earlier.model {
+            Some(SessionModel { id: model_id, provider_id, .. }) => {
+                let model = ModelRef { provider_id: provider_id.clone(), model_id: model_id.clone() };
+                self.metadata(&id, &model)
+            }
+            None => Object::new(),
+        };
+        Ok(TaskResult { session: id, end, text: said.text, metadata })
+    }
+
+    /// Begins `task` and leaves it to itself. Its session is told when it has ended.
+    async fn begin_behind(
+        self: &Arc<Self>,
+        rules: &Rules,
+        task: Task,
+        model: Option<&ModelName>,
+        earlier: Option<Record>,
+    ) -> Result<TaskResult, ToolError> {
+        if self.kin.depth > 0 {
+            return Err(ToolError::BadInput(
+                "a task reports once it has ended, so nothing may go on behind it; leave `background` out. No task was begun"
+                    .to_owned(),
+            ));
+        }
+        let mut begun = self.begin(rules, &task, model, earlier).await.map_err(|error| cannot(&error))?;
+        let id = begun.session.id().clone();
+        let mut ears = self.kin.background.begin(&id)?;
+        begun.metadata.insert("background".to_owned(), true.into());
+        let metadata = begun.metadata.clone();
+        let crew = Arc::clone(self);
+        let task_id = id.clone();
+        tokio::spawn(async move {
+            let turns = Arc::clone(&crew.kin.turns);
+            let result = tokio::select! {
+                biased;
+                () = ears.stop.cancelled() => work::result(&crew.setup, begun, work::End::stopped(), &ears.stop).await,
+                _turn = turns.acquire() => {
+                    let (stop, more) = (ears.stop.clone(), Some(&mut ears.more));
+                    let end = work::follow(&crew.setup, &begun, &task.description, more, &stop, &|_, _| {}).await;
+                    work::result(&crew.setup, begun, end, &stop).await
+                }
+            };
+            let result = match result {
+                // Who stopped it knows; what it had may still be of use.
+                Err(ToolError::Cancelled) => {
+                    let text = work::said(&crew.setup, &task_id).await.text;
+                    Ok(TaskResult { session: task_id.clone(), end: TaskEnd::CutOff, text, metadata: Object::new() })
+                }
+                result => result,
+            };
+            crew.kin.background.end(Notice::of(task_id, &task.description, result));
+        });
+        Ok(TaskResult { session: id, end: TaskEnd::Running, text: String::new(), metadata })
     }
 
     /// What a session for `task` is made of.
@@ -132,11 +183,16 @@ impl Crew {
         let mut setup = Setup { model: self.cast.model.clone(), ..(*self.setup).clone() };
         // What is closed to the one who asks stays closed to whoever works for them.
         setup.rules.extend(policy::closed(rules));
+        let held = policy::held(&self.cast.agent.own);
+        setup.agents = setup.agents.bounded(|_| held.clone());
         let mut prompt = Prompt::by_model(&task.prompt).agent(&task.agent);
+        if let Some(format) = format_of(task) {
+            prompt = prompt.format(format);
+        }
         if let Some(ModelName { name, variant }) = model.cloned() {
             prompt = prompt.model(name, variant);
         }
-        let kin = self.kin.below(self.cast.variant.clone());
+        let kin = self.kin.below(self.cast.variant.clone(), self.setup.options.tasks.each);
         let setup = Arc::new(setup);
         let (cast, _) = Casting::new(Arc::clone(&setup), kin.variant.clone()).of(&prompt)?;
         let title = format!("{} (@{} subagent)", task.description, task.agent);
@@ -150,84 +206,30 @@ impl Crew {
         Ok(Below { setup, record, prompt, kin, model: cast.model.reference.clone() })
     }
 
-    /// Opens the session of `task`, or makes it.
-    async fn begin(&self, rules: &Rules, task: &Task, model: Option<&ModelName>) -> Result<Begun, SessionError> {
+    /// Opens the session of `task`, which is `earlier` if there is one, or makes it.
+    async fn begin(
+        &self,
+        rules: &Rules,
+        task: &Task,
+        model: Option<&ModelName>,
+        earlier: Option<Record>,
+    ) -> Result<Begun, SessionError> {
         let Below { setup, record, prompt, kin, model } = self.below(rules, task, model).await?;
         let (setup, children) = ((*setup).clone(), &self.kin.children);
-        let (session, work) = match self.earlier(task.resume.as_deref()).await? {
-            Some(id) => Session::open_below(setup, &id, kin, children).await?,
+        let (session, work) = match earlier {
+            Some(record) => Session::open_below(setup, &record.id, kin, children).await?,
             None => Session::create_below(setup, *record, kin, children).await?,
         };
-        Ok(Begun { session, work, prompt, model })
+        let metadata = self.metadata(session.id(), &model);
+        let time = self.setup.options.tasks.each.time;
+        Ok(Begun { session, work, prompt, metadata, time })
     }
 
     /// The earlier task of this session called `resume`, if it is one.
-    async fn earlier(&self, resume: Option<&str>) -> Result<Option<SessionId>, SessionError> {
+    async fn earlier(&self, resume: Option<&str>) -> Result<Option<Record>, SessionError> {
         let Some(id) = resume.and_then(|id| SessionId::parse(id.trim()).ok()) else { return Ok(None) };
         let record = self.setup.journal.session(&id).await?;
-        Ok(record.filter(|record| record.parent_id.as_ref() == Some(&self.record.id)).map(|record| record.id))
-    }
-
-    /// Waits until the task's turn has ended, and tells what it does meanwhile.
-    async fn follow(
-        &self,
-        session: &Session,
-        prompt: Prompt,
-        title: &str,
-        metadata: &Object,
-        cancel: &CancellationToken,
-        tell: &Tell<'_>,
-    ) -> Result<TurnEnd, SessionError> {
-        let mut events = self.setup.journal.subscribe();
-        let mut turn = std::pin::pin!(session.prompt(prompt).fuse());
-        let mut listening = true;
-        let mut shown = None;
-        loop {
-            tokio::select! {
-                biased;
-                end = &mut turn => return end,
-                () = cancel.cancelled() => {
-                    session.abort().await;
-                    return turn.await;
-                }
-                event = events.recv(), if listening => match event {
-                    Ok(event) => {
-                        let activity = activity(&event, session.id());
-                        if activity.is_some() && activity != shown {
-                            let mut metadata = metadata.clone();
-                            metadata.insert("activity".to_owned(), activity.clone().into());
-                            tell(title, metadata);
-                            shown = activity;
-                        }
-                    }
-                    // The next one shows as much.
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => listening = false,
-                }
-            }
-        }
-    }
-
-    /// The last words of the last answer.
-    async fn last_words(&self, id: &SessionId) -> String {
-        let Ok(history) = self.setup.journal.history(id).await else { return String::new() };
-        let last = history.messages().iter().rfind(|turned| matches!(turned.info, Message::Assistant(_)));
-        let words = last.into_iter().flat_map(|turned| turned.parts.iter().rev()).find_map(|part| match &part.kind {
-            PartKind::Text { text, ignored: false, .. } if !text.trim().is_empty() => Some(text.trim().to_owned()),
-            PartKind::Text { .. }
-            | PartKind::Reasoning { .. }
-            | PartKind::File { .. }
-            | PartKind::Tool { .. }
-            | PartKind::Vendor { .. }
-            | PartKind::Agent { .. }
-            | PartKind::Subtask { .. }
-            | PartKind::Patch { .. }
-            | PartKind::Compaction { .. }
-            | PartKind::Retry { .. }
-            | PartKind::StepStart {}
-            | PartKind::StepFinish { .. } => None,
-        });
-        words.unwrap_or_default()
+        Ok(record.filter(|record| record.parent_id.as_ref() == Some(&self.record.id)))
     }
 
     fn metadata(&self, id: &SessionId, model: &ModelRef) -> Object {
@@ -265,30 +267,12 @@ pub(crate) struct Below {
     pub model: ModelRef,
 }
 
-struct Begun {
-    session: Session,
-    /// Ends with the last handle.
-    work: JoinHandle<()>,
-    prompt: Prompt,
-    model: ModelRef,
+/// The form that the result of `task` is to have.
+fn format_of(task: &Task) -> Option<OutputFormat> {
+    let schema = task.form.clone()?;
+    Some(OutputFormat::JsonSchema { schema, retry_count: None })
 }
 
 fn cannot(error: &SessionError) -> ToolError {
     ToolError::Failed(format!("the task could not be begun: {}", with_causes(error)))
-}
-
-/// What `event` says that the session `id` does right now: a tool and what for.
-fn activity(event: &Event, id: &SessionId) -> Option<String> {
-    let Event::PartUpdated { session_id, part, .. } = event else { return None };
-    if session_id != id {
-        return None;
-    }
-    let PartKind::Tool { tool, state, .. } = &part.kind else { return None };
-    let about = match state {
-        ToolState::Running { title: Some(title), .. } | ToolState::Completed { title, .. } => title.as_str(),
-        ToolState::Running { input, title: None, .. } => input.as_object()?.values().find_map(Value::as_str)?,
-        ToolState::Pending { .. } | ToolState::Error { .. } => return None,
-    };
-    let line = format!("{tool} {}", about.lines().next().unwrap_or_default());
-    Some(line.trim().chars().take(MAX_ACTIVITY).collect())
 }

@@ -3,16 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use haft_llm::Request;
+use haft_llm::{Content, LlmError, Request};
 use haft_protocol::{
     Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, Tokens, User,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::assemble::{Assembled, Projection, last};
+use crate::Estimate;
+use crate::assemble::{Assembled, Projection, last, reminder};
 use crate::calls::Calls;
 use crate::cast::Cast;
+use crate::compact::{Made, Room, Why};
 use crate::doom::Trail;
 use crate::error::TurnError;
 use crate::fold::Planned;
@@ -23,6 +25,7 @@ use crate::recover::close_all;
 use crate::role::Role;
 use crate::setup::Setup;
 use crate::shaping::Shaped;
+use crate::title::{Titling, found};
 
 /// What a message keeps of a turn that the user stopped.
 pub(crate) const STOPPED: &str = "stopped by the user";
@@ -70,6 +73,8 @@ pub(crate) struct Turn<'a> {
     /// The latest prompt that it answers.
     pub prompt: MessageId,
     pub cancel: CancellationToken,
+    /// The title that is being found beside it.
+    pub titling: &'a mut Option<Titling>,
     pub state: State,
 }
 
@@ -93,6 +98,8 @@ pub(crate) struct State {
     pub form: Option<Arc<Form>>,
     /// How often the model did not keep it.
     pub misses: u32,
+    /// Whether the conversation was made shorter and no step was taken since.
+    pub compacted: bool,
 }
 
 /// What a turn leaves to the next one.
@@ -108,6 +115,8 @@ pub(crate) enum Next {
     RunCalls(Box<Assistant>, Vec<Planned>),
     /// The vendor paused in the middle of its answer.
     Again,
+    /// The vendor says that the request was too long.
+    TooLong(LlmError),
     Done(TurnEnd),
 }
 
@@ -177,8 +186,17 @@ impl Turn<'_> {
             self.check_cost()?;
             self.state.steps = self.state.steps.saturating_add(1);
             let is_last = most.is_some_and(|most| self.state.steps >= most);
+            let request = match self.make_room(is_last).await? {
+                Room::Request(request) => *request,
+                Room::End(stop) => return Ok(stop),
+            };
             let form = self.form();
-            match self.step(is_last).await? {
+            match self.step(request).await? {
+                Next::TooLong(error) => match self.compact(&Why::Overflow).await? {
+                    Made::Shorter => self.state.steps -= 1,
+                    Made::Nothing => return Err(error.into()),
+                    Made::Stopped => return Ok(Stop::End(TurnEnd::Aborted)),
+                },
                 // Before words end the turn: they may not have the form.
                 Next::Done(TurnEnd::Finished(_)) if let Some(form) = &form => {
                     if let Shaped::Given = self.shaped(form, is_last).await? {
@@ -213,26 +231,64 @@ impl Turn<'_> {
                     self.hand_over().await?;
                 }
             }
-            while let Ok(taken) = self.arrivals.try_recv() {
-                self.arrived(taken).await?;
-            }
-            if self.state.for_another {
+            if self.take_up().await? {
                 return Ok(Stop::HandOver);
             }
-            if let Some(latest) = self.state.waiting.drain(..).next_back() {
-                self.prompt = latest;
-            }
+        }
+    }
+
+    /// Takes up the prompts that came meanwhile. Returns whether somebody else is to answer them.
+    pub(crate) async fn take_up(&mut self) -> Result<bool, TurnError> {
+        if self.titling.as_ref().is_some_and(Titling::is_finished) {
+            found(self.titling).await.keep(self.setup, self.session, self.history, self.kin).await?;
+        }
+        while let Ok(taken) = self.arrivals.try_recv() {
+            self.arrived(taken).await?;
+        }
+        for notice in self.kin.background.take() {
+            let taken = Taken { parts: vec![notice.part()], ..self.told(Arc::clone(&self.role.cast), "") };
+            self.arrived(taken).await?;
+        }
+        if self.state.for_another {
+            return Ok(true);
+        }
+        if let Some(latest) = self.state.waiting.drain(..).next_back() {
+            self.prompt = latest;
+        }
+        Ok(false)
+    }
+
+    /// Sums the conversation up because somebody asked for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Turn::compact`], and when there is nothing to sum up.
+    pub(crate) async fn run_compaction(mut self, focus: Option<String>) -> Result<TurnEnd, TurnError> {
+        let result = match self.compact(&Why::Asked(focus)).await {
+            Ok(Made::Shorter) => Ok(Stop::End(given())),
+            Ok(Made::Nothing) => Err(TurnError::NothingToSumUp),
+            Ok(Made::Stopped) => Ok(Stop::End(TurnEnd::Aborted)),
+            Err(error) => Err(error),
+        };
+        let closed = self.close(&result).await;
+        match result? {
+            Stop::End(end) => closed.map(|()| end),
+            Stop::HandOver => closed.map(|()| TurnEnd::Aborted),
         }
     }
 
     /// Most steps that the agent and the user's settings allow.
     fn most_steps(&self) -> Option<u32> {
         let own = self.role.cast.agent.steps;
-        let most = [own, self.setup.options.limits.steps].into_iter().flatten().min();
+        let task = self.kin.meter.as_ref().and_then(|meter| meter.limits().steps);
+        let most = [own, self.setup.options.limits.steps, task].into_iter().flatten().min();
         most.map(|most| most.max(1))
     }
 
-    fn check_cost(&self) -> Result<(), TurnError> {
+    pub(crate) fn check_cost(&self) -> Result<(), TurnError> {
+        if let Some(what) = self.kin.meter.as_ref().and_then(crate::budget::Meter::reached) {
+            return Err(TurnError::Budget { what });
+        }
         let spent = self.kin.spent.dollars();
         match self.setup.options.limits.cost {
             Some(limit) if spent >= limit => Err(TurnError::Cost { spent, limit }),
@@ -240,30 +296,36 @@ impl Turn<'_> {
         }
     }
 
-    /// The request for the next step.
-    ///
-    /// # Errors
-    ///
-    /// When it is surely more than the model can read.
-    pub(crate) fn request(&mut self, is_last: bool) -> Result<Request, TurnError> {
+    /// The request for the next step, and about how much it is.
+    pub(crate) fn request(&mut self, is_last: bool) -> (Request, Estimate) {
         let Role { system, tools, cast, .. } = self.role;
         let setup = self.setup;
         let remind = |agent: &str, before: Option<&str>| crate::role::remind(setup, agent, before);
         let Assembled { request, estimate } =
             self.projection.request(system, self.history, tools, &cast.model, &remind);
-        if let Some(limit) = cast.model.limits.too_small_for(estimate.total()) {
-            return Err(TurnError::TooLarge { model: cast.model.name(), estimate, limit });
-        }
+        self.projection.gauge.ask(estimate.total());
         let mut request = cast.tuned(request);
         let calls_tools = cast.model.calls_tools;
-        Ok(match (self.form(), is_last) {
+        let request = match (self.form(), is_last) {
             (Some(form), is_last) => {
                 form.ask(&mut request, calls_tools, is_last);
                 request
             }
             (None, true) => last(request),
             (None, false) => request,
-        })
+        };
+        (self.reminded(request), estimate)
+    }
+
+    /// `request` with a word about calls that repeat themselves. It is said where they do, and not kept.
+    fn reminded(&mut self, mut request: Request) -> Request {
+        let calls = self.state.trail.repeats().map(|tools| tools.join(", "));
+        if let Some(calls) = calls {
+            let text = reminder(&include_str!("reminders/again.md").replace("{calls}", &calls));
+            request.messages.push(Arc::new(haft_llm::Message::User { content: vec![Content::Text { text }] }));
+            self.state.trail.reminded = true;
+        }
+        request
     }
 
     /// Stores a prompt that came while the turn runs. A step sees it after the one that runs.
@@ -339,7 +401,7 @@ pub(crate) async fn store_prompt(
     history: &mut History,
     taken: &Taken,
 ) -> Result<MessageId, TurnError> {
-    let Taken { id, cast, title, parts, format } = taken;
+    let Taken { id, cast, title, parts, format, delivery: _ } = taken;
     let now = setup.clock.now_ms();
     if record.title.is_empty() {
         record.title.clone_from(title);

@@ -68,8 +68,8 @@ pub trait Host: Send + Sync {
     fn belongings(&self) -> &Belongings;
     /// The agents that this one may hand tasks to, by name.
     fn delegates(&self) -> Result<Vec<Delegate>, ToolError>;
-    /// Runs a task in a session of its own, below this one, and waits for what comes of it. The grant must be for that
-    /// agent. Stopping the call stops the task; so does dropping the future.
+    /// Runs a task in a session of its own, below this one, and waits for what comes of it, unless it is one for the
+    /// background. The grant must be for that agent. Stopping the call stops the task; so does dropping the future.
     fn delegate<'a>(&'a self, grant: &'a Grant, task: Task) -> BoxFuture<'a, Result<TaskResult, ToolError>>;
     /// Calls another tool as the model would have: kept as a call of its own, behind the same rules. What cannot be
     /// called is an error for the model.
@@ -178,7 +178,8 @@ impl Call {
     /// Runs a task in a session of its own, below this one, and waits for what comes of it. `grant` is one for
     /// [`Effect::Delegate`](haft_permission::Effect) to that agent.
     ///
-    /// Stopping the call stops the task, and so does dropping the future.
+    /// Stopping the call stops the task, and so does dropping the future. A task for the background is only begun here:
+    /// it stops with the session, or when the user stops the session's work.
     ///
     /// # Errors
     ///

@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use serde_json::Value;
 
 use crate::{
-    Allowing, Belongings, Call, CallId, Delegate, Host, Marks, Output, PlanFile, Registry, Task, TaskResult, ToolError,
+    Allowing, Belongings, Call, CallId, Delegate, Host, Marks, Output, PlanFile, Registry, Task, TaskEnd, TaskResult,
+    ToolError,
 };
 
 /// A host for calls that belong to no session. Nobody is there to answer: what the rules leave open is denied.
@@ -228,11 +229,13 @@ impl Host for Inner {
                 return Err(ToolError::Failed(format!("the grant is not for {}", task.agent)));
             }
             let mut crew = self.crew();
+            let background = task.background;
             crew.tasks.push(task);
             let result = if crew.results.is_empty() { Ok(String::new()) } else { crew.results.remove(0) };
             let session: SessionId = self.clock.mint();
             let metadata = Object::from_iter([("sessionId".to_owned(), Value::from(session.to_string()))]);
-            result.map(|text| TaskResult { session, text, metadata }).map_err(ToolError::Failed)
+            let end = if background { TaskEnd::Running } else { TaskEnd::Complete };
+            result.map(|text| TaskResult { session, end, text, metadata }).map_err(ToolError::Failed)
         })
     }
 

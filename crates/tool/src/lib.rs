@@ -52,5 +52,5 @@ pub use keep::{Kept, MAX_KEPT, reader_hint};
 pub use marks::{Marks, Stamp};
 pub use output::{Attachment, Output};
 pub use registry::{INVALID, Registry, Switches, parse_arguments};
-pub use task::{Delegate, PlanFile, Task, TaskResult};
+pub use task::{Delegate, PlanFile, Task, TaskEnd, TaskResult};
 pub use tool::{AnyTool, Small, Spec, Tool};

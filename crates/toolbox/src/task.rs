@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use haft_permission::{Access, Effect};
-use haft_tool::{Call, Delegate, Output, Task as Work, TaskResult, Tool, ToolError};
+use haft_tool::{Call, Delegate, Output, Task as Work, TaskEnd, TaskResult, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// Longest description, in bytes: it becomes a title.
 const MAX_DESCRIPTION: usize = 400;
@@ -29,9 +30,15 @@ pub(crate) struct Input {
     session_id: Option<String>,
     #[schemars(skip)]
     command: Option<String>,
-    #[schemars(skip)]
+    /// Go on meanwhile; you are told when it has ended.
     background: Option<bool>,
+    /// A JSON Schema for the report, to get JSON.
+    schema: Option<Map<String, Value>>,
 }
+
+/// What is said when a task goes on by itself.
+const GOES_ON: &str = "It goes on in the background. You are told when it has ended: do not wait for it, do not ask how \
+    far it is, and do not do its work yourself.";
 
 impl Tool for Task {
     const NAME: &'static str = "task";
@@ -42,13 +49,11 @@ impl Tool for Task {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
-        let Input { description, prompt, subagent_type: agent, task_id, session_id, command, background } = input;
-        if background == Some(true) {
-            return Err(bad(
-                "no task goes on while you do; leave `background` out, and make several calls in one answer",
-            ));
-        }
-        if prompt.trim().is_empty() || prompt.len() > MAX_PROMPT {
+        let Input { description, prompt, subagent_type: agent, task_id, session_id, command, background, schema } =
+            input;
+        let resume = task_id.or(session_id).filter(|id| !id.is_empty());
+        // Without words it is a question about an earlier one.
+        if (prompt.trim().is_empty() && resume.is_none()) || prompt.len() > MAX_PROMPT {
             return Err(bad(&format!("prompt must say what to do, in at most {MAX_PROMPT} bytes")));
         }
         if description.len() > MAX_DESCRIPTION {
@@ -58,11 +63,19 @@ impl Tool for Task {
         let access = Access::new("task", &agent).with(Effect::Delegate(agent.clone()));
         let access = access.show("description", description.as_str()).show("subagent_type", agent.as_str());
         let grant = call.ask(access).await?;
-        let resume = task_id.or(session_id).filter(|id| !id.is_empty());
-        let work = Work { description: description.clone(), prompt, agent, resume, command };
-        let TaskResult { session, text, metadata } = call.delegate(&grant, work).await?;
-        let text =
-            format!("<task id=\"{session}\" state=\"completed\">\n<task_result>\n{text}\n</task_result>\n</task>");
+        let work = Work {
+            description: description.clone(),
+            prompt,
+            agent,
+            resume,
+            command,
+            background: background.unwrap_or(false),
+            form: schema.map(Value::Object),
+        };
+        let result = call.delegate(&grant, work).await?;
+        let goes_on = (result.end == TaskEnd::Running).then_some(GOES_ON);
+        let text = result.framed(goes_on);
+        let TaskResult { metadata, .. } = result;
         Ok(Output { title: description, text, metadata, ..Output::default() })
     }
 }
@@ -128,6 +141,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_task_may_go_on_by_itself_and_report_in_a_form() {
+        let scene = Scene::new();
+        scene.bench.delegates(&["explore"]);
+        let form = json!({"type": "object"});
+        let output = scene.run("task", input(json!({"background": true, "schema": form}))).await.unwrap();
+        assert!(output.text.contains("state=\"running\">\n<summary>It goes on in the background."), "{}", output.text);
+        let asked = scene.run("task", input(json!({"prompt": "", "task_id": "ses_1"}))).await.unwrap();
+        assert!(asked.text.contains("state=\"completed\">\n<task_result>"), "{}", asked.text);
+        let tasks = scene.bench.tasks();
+        assert_eq!((tasks[0].background, &tasks[0].form), (true, &Some(form)));
+        assert_eq!((tasks[1].background, &tasks[1].form), (false, &None));
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_given_to_anybody_says_why() {
         let scene = Scene::new();
         scene.fails("task", input(json!({})), "no agent takes tasks here").await;
@@ -139,7 +166,6 @@ mod tests {
         scene.fails("task", input(json!({"prompt": " "})), "prompt must say what to do").await;
         scene.fails("task", input(json!({"prompt": "x".repeat(MAX_PROMPT + 1)})), "at most 262144 bytes").await;
         scene.fails("task", input(json!({"description": "x".repeat(MAX_DESCRIPTION + 1)})), "at most 400 bytes").await;
-        scene.fails("task", input(json!({"background": true})), "leave `background` out").await;
         scene.fails("task", json!({"prompt": "p", "description": "d"}), "subagent_type is missing").await;
         assert!(scene.bench.tasks().is_empty() && scene.asked("task").is_empty());
         scene.bench.task_ends(Err("it broke"));

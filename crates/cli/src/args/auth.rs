@@ -22,7 +22,7 @@ pub(crate) enum Auth {
 }
 
 /// `haft auth login`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   haft auth login                                        choose a vendor, then a method

@@ -13,7 +13,7 @@ const MAX_NAME: usize = 60;
 
 /// Who wants what, with all that is known of it, and what can be answered. `who`: the agent, where it is not the one
 /// that the person talks to.
-pub(super) fn question(ask: &Ask, who: Option<&str>, paint: Paint, columns: usize) -> String {
+pub(crate) fn question(ask: &Ask, who: Option<&str>, paint: Paint, columns: usize) -> String {
     let shown = |key: &str| ask.metadata.get(key).and_then(Value::as_str);
     let patterns = ask.patterns.join(", ");
     let plain = str::to_owned;
@@ -83,7 +83,7 @@ pub(crate) fn asker(who: Option<&str>) -> String {
 }
 
 /// What can be typed. "Always" names the very rules that it adds.
-pub(super) fn choices(ask: &Ask, columns: usize) -> String {
+pub(crate) fn choices(ask: &Ask, columns: usize) -> String {
     let mut page = Page::new(columns);
     let rules: Vec<String> =
         ask.always.iter().map(|pattern| Rule::new(&ask.permission, pattern, Action::Allow).to_string()).collect();

@@ -41,7 +41,10 @@ pub(crate) async fn run(args: Run) -> Result<Exit> {
 }
 
 async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> Result<Exit> {
-    let mut resumed = resumed(&args, &here, journal).await?;
+    let mut resumed = resumed(args.session.as_deref(), args.r#continue, &here, journal).await?;
+    if let Some(record) = resumed.as_ref().filter(|_| !args.fork) {
+        crate::commands::session::follow::offer(journal, record).await?;
+    }
     // A session goes on where it was, wherever it is called from.
     let answerer = ask::answerer(args.auto);
     let asking = if answerer == Answerer::Person { Asking::Person } else { Asking::Nobody };
@@ -194,7 +197,7 @@ fn check_command(args: &Run, text: &str, known: &BTreeSet<String>) -> Result<()>
 }
 
 /// The rules of one prompt: perhaps nobody is there to be asked in the middle, or to switch modes.
-fn rules(answerer: Answerer) -> Vec<Rule> {
+pub(crate) fn rules(answerer: Answerer) -> Vec<Rule> {
     match answerer {
         Answerer::Person => Vec::new(),
         Answerer::Yes | Answerer::Nobody => haft_session::one_shot(),
@@ -202,7 +205,7 @@ fn rules(answerer: Answerer) -> Vec<Rule> {
 }
 
 /// The folder of a stored session.
-fn folder(record: &Record) -> Result<Place> {
+pub(crate) fn folder(record: &Record) -> Result<Place> {
     let gone = || format!("the folder {} of session {} is gone", record.directory, record.id);
     Place::find(record.directory.as_ref()).with_context(gone)
 }
@@ -255,6 +258,7 @@ pub(crate) async fn play<Told: Future<Output = Result<()>>>(
             }
             shown?;
             finished(session.id().clone()).await?;
+            session.settle().await;
             Ok(Exit::Done)
         }
         Ok(TurnEnd::Limit { steps }) => {
@@ -263,9 +267,12 @@ pub(crate) async fn play<Told: Future<Output = Result<()>>>(
             Ok(Exit::Done)
         }
         Ok(TurnEnd::Circles { tool }) => {
-            render::complain(&format!("stopped: the model made the same call of {tool} over and over"));
+            render::complain(&format!(
+                "stopped: the model made the same call of {tool} over and over, and nobody is here to allow that; say what \
+                 it should do instead, or allow doom_loop in the settings"
+            ));
             shown?;
-            Ok(Exit::Done)
+            Ok(Exit::Failed)
         }
         Ok(TurnEnd::Refused) => {
             render::complain("stopped, because you refused a call; say what you want instead to go on");
@@ -281,7 +288,7 @@ pub(crate) async fn play<Told: Future<Output = Result<()>>>(
 }
 
 /// What a person should know about an answer that ended for `reason`, in the words of messages.
-fn unusual(reason: &str) -> Option<&'static str> {
+pub(crate) fn unusual(reason: &str) -> Option<&'static str> {
     match reason {
         "stop" => None,
         "length" => Some("the answer was cut: it reached the limit of what the model may write (`limit.output`)"),
@@ -290,15 +297,15 @@ fn unusual(reason: &str) -> Option<&'static str> {
     }
 }
 
-/// The session to go on with, if one is wanted.
-async fn resumed(args: &Run, here: &Place, journal: &Journal) -> Result<Option<Record>> {
-    if let Some(id) = &args.session {
+/// The session to go on with, if one is wanted: the one called `id`, or the `newest` of this folder.
+pub(crate) async fn resumed(id: Option<&str>, newest: bool, here: &Place, journal: &Journal) -> Result<Option<Record>> {
+    if let Some(id) = id {
         let id = SessionId::parse(id).map_err(|error| Usage(error.to_string()))?;
         let record = journal.session(&id).await?;
         let unknown = || haft_session::SessionError::Unknown(id);
         return Ok(Some(record.ok_or_else(unknown)?));
     }
-    if !args.r#continue {
+    if !newest {
         return Ok(None);
     }
     let directory = here.directory.display().to_string();

@@ -1,10 +1,13 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
+mod compact;
 mod delete;
 mod export;
-mod follow;
+pub(crate) mod follow;
 mod import;
 mod list;
+pub(crate) mod pack;
+pub(crate) mod replay;
 
 use std::path::Path;
 
@@ -42,6 +45,11 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
         Session::Rename { id, title } => delete::rename(&id, &title).await,
         Session::Export(args) => export::run(args).await,
         Session::Import(args) => import::run(args).await,
+        Session::Compact { id, focus, model, dir } => {
+            compact::run(id.as_deref(), focus, model.as_deref(), dir.as_deref()).await
+        }
+        Session::Replay(args) => replay::run(*args).await,
+        Session::Pack(args) => pack::run(args).await,
         Session::Fork { id } => {
             let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
             let journal = journal(&Folders::find()?).await?;
@@ -66,6 +74,50 @@ async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result
             newest.into_iter().next().context("there is no session of this folder yet; `haft run` makes one")
         }
     }
+}
+
+fn list(sessions: &[Record], all: bool, json: bool) -> Result<Exit> {
+    if json {
+        let rows: Vec<Value> = sessions
+            .iter()
+            .map(|session| {
+                json!({
+                    "id": session.id.as_str(),
+                    "title": session.title,
+                    "updated": session.time.updated,
+                    "created": session.time.created,
+                    "projectId": session.project_id,
+                    "directory": session.directory,
+                })
+            })
+            .collect();
+        render::say_json(&Value::from(rows), false)?;
+        return Ok(Exit::Done);
+    }
+    if sessions.is_empty() {
+        let wider = if all { "" } else { "; --all shows those of other folders" };
+        render::complain(&format!("no sessions yet{wider}"));
+    }
+    for session in sessions {
+        let place = if all { format!("  {}", session.directory) } else { String::new() };
+        let line = format!("{}  {}  {}{place}", session.id, ago(session.time.updated), session.title);
+        // A line break in a name would look like another session.
+        render::say(&clean(&line).replace('\n', " "))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// How long ago `ms` (Unix milliseconds) is, in eight columns.
+pub(crate) fn ago(ms: u64) -> String {
+    let now = haft_protocol::Clock::system().now_ms();
+    let seconds = now.saturating_sub(ms) / 1000;
+    let text = match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    };
+    format!("{text:>8}")
 }
 
 fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
@@ -100,13 +152,13 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                         render::say(&line)?;
                     }
                 }
+                PartKind::Compaction { .. } => render::say(&paint.dim("(what came before was to be summed up)"))?,
                 PartKind::Text { .. }
                 | PartKind::Reasoning { .. }
                 | PartKind::Vendor { .. }
                 | PartKind::Agent { .. }
                 | PartKind::Subtask { .. }
                 | PartKind::Patch { .. }
-                | PartKind::Compaction { .. }
                 | PartKind::Retry { .. }
                 | PartKind::StepStart {} => {}
                 PartKind::StepFinish { cost, tokens, .. } => {

@@ -102,6 +102,18 @@ impl<W: Write> Console<W> {
         self.write(&bytes);
     }
 
+    /// Clears the screen, all but what is drawn anew.
+    pub(crate) fn clear(&mut self) {
+        let drawn = self.bottom.lock().drawn();
+        self.write(&format!("\u{1b}[H\u{1b}[2J{drawn}"));
+    }
+
+    /// Draws everything again, below what another program has left on the screen.
+    pub(crate) fn again(&mut self) {
+        let drawn = self.bottom.lock().drawn();
+        self.write(&format!("\r\u{1b}[J{drawn}"));
+    }
+
     fn write(&mut self, bytes: &str) {
         if !bytes.is_empty() {
             // A terminal that went away must not stop the turn; the end of the run finds out.

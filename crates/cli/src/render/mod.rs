@@ -15,6 +15,7 @@ mod text;
 mod tool_line;
 mod unseen;
 mod usage;
+mod whole_lines;
 mod words;
 
 use std::io::Write;
@@ -25,14 +26,16 @@ pub(crate) use console::{Console, Foot, leave, print_beside};
 pub(crate) use json::Json;
 pub(crate) use page::Page;
 pub(crate) use paint::Paint;
-pub(crate) use screen::{errors, errors_are_terminal, out, out_is_terminal, size};
+pub(crate) use screen::{Raw, errors, errors_are_terminal, mark_pastes, out, out_is_terminal, size};
+pub(crate) use style::{char_width, width};
 pub(crate) use terminal::Terminal;
 pub(crate) use text::Text;
 pub(crate) use tool_line::{diff_on, doing as tool_doing, lines as tool_lines};
 pub(crate) use usage::spent;
+pub(crate) use whole_lines::WholeLines;
 
 use self::markdown::{Look, Markdown};
-use haft_protocol::Event;
+use haft_protocol::{Event, ToolState};
 
 use crate::report::Output;
 
@@ -60,6 +63,37 @@ pub(crate) trait Render: Send {
 
     /// Takes what is drawn anew off the screen: somebody else is about to write there.
     fn step_aside(&mut self) {}
+
+    /// Prints lines of our own, which may be painted, apart from what the model says.
+    fn note(&mut self, _lines: Vec<String>) {}
+
+    /// Keeps still while a question stands on the screen, or no longer. What happens meanwhile is shown afterwards.
+    fn hush(&mut self, _still: bool) {}
+
+    /// Prints what is left of a turn: nothing in it grows any more.
+    fn rest(&mut self) {}
+
+    /// Shows what comes from now on in this way.
+    fn look(&mut self, _looks: Looks) {}
+}
+
+/// How much is shown, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looks {
+    /// What the model thinks.
+    pub thinking: bool,
+    /// More of a call than its headline.
+    pub details: bool,
+    pub paint: Paint,
+}
+
+/// The lines for a call that ended, as many of them as `details` says. One that failed always says why.
+fn call_lines(tool: &str, state: &ToolState, details: bool, paint: Paint) -> Vec<String> {
+    let mut lines = tool_lines(tool, state, paint);
+    if !details && matches!(state, ToolState::Completed { .. }) {
+        lines.truncate(1);
+    }
+    lines
 }
 
 /// Prints a line to stderr, without what a terminal would obey: errors repeat what others said. Nobody there to read
@@ -72,6 +106,9 @@ pub(crate) fn complain(text: &str) {
 pub(crate) fn complain_painted(text: &str) {
     print_beside(&format!("{text}\n"));
 }
+
+/// What is told when a summary has taken the place of what came before it.
+const COMPACTED: &str = "(what came before was summed up to make room; all of it stays stored)";
 
 /// Says that a request failed and is made again. `tried`: how often it has failed. `left`: how long until the next try.
 fn wait(tried: u32, why: &str, left: Duration) -> String {

@@ -15,7 +15,6 @@ impl Paint {
     }
 
     /// Leaves everything as it is.
-    #[cfg(test)]
     pub(crate) const OFF: Self = Self { on: false };
 
     /// Paints whatever the environment says.

@@ -47,6 +47,13 @@ pub(super) fn erase(text: &str) -> io::Result<()> {
     stderr().lock().write_all(text.as_bytes())
 }
 
+/// Has the terminal say where what is pasted begins and ends, or no more.
+pub(crate) fn mark_pastes(on: bool) {
+    let mut out = stdout().lock();
+    // A terminal that is gone marks nothing.
+    let _ = out.write_all(if on { b"\x1b[?2004h" } else { b"\x1b[?2004l" }).and_then(|()| out.flush());
+}
+
 /// Writes foreign `text` between two of our own to standard error, at once.
 pub(super) fn beside(before: &str, text: &str, after: &str) -> io::Result<()> {
     stderr().lock().write_all(format!("{before}{}{after}", passed(text)).as_bytes())

@@ -62,12 +62,12 @@ impl Span {
 pub(super) type Line = Vec<Span>;
 
 /// How many columns `text` takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
 /// How many columns `c` takes.
-pub(super) fn char_width(c: char) -> usize {
+pub(crate) fn char_width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 

@@ -11,11 +11,11 @@ use haft_protocol::{
 use super::console::Console;
 use super::markdown::Look;
 use super::screen::Size;
-use super::tool_line::{doing, latest, lines};
+use super::tool_line::{doing, latest};
 use super::usage::used;
 use super::wait;
 use super::words::Words;
-use super::{Paint, Render, clean};
+use super::{COMPACTED, Looks, Paint, Render, call_lines, clean};
 
 /// Shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(66);
@@ -43,6 +43,9 @@ pub(crate) struct Terminal<W: Write> {
     console: Console<W>,
     paint: Paint,
     thinking: bool,
+    details: bool,
+    /// Whether nothing may be drawn right now.
+    still: bool,
     clock: Clock,
     model: String,
     started: Instant,
@@ -110,6 +113,8 @@ impl<W: Write + Send> Terminal<W> {
             console,
             paint,
             thinking,
+            details: true,
+            still: false,
             clock,
             model: String::new(),
             started: Instant::now(),
@@ -136,12 +141,7 @@ impl<W: Write + Send> Terminal<W> {
 
     /// Prints everything that is left, then what was used, and how to go on if `go_on`.
     pub(crate) fn end(&mut self, session: &SessionId, go_on: bool) {
-        for (id, words) in std::mem::take(&mut self.words) {
-            self.printed.insert(id);
-            self.finish(words);
-        }
-        self.calls.clear();
-        self.work = None;
+        self.close();
         let used = used(self.before, self.session.as_deref(), self.started.elapsed());
         let mut last = vec![String::new(), self.paint.dim(&used)];
         if go_on {
@@ -149,6 +149,16 @@ impl<W: Write + Send> Terminal<W> {
         }
         self.above.extend(last);
         self.draw(Instant::now());
+    }
+
+    /// Nothing grows any more.
+    fn close(&mut self) {
+        for (id, words) in std::mem::take(&mut self.words) {
+            self.printed.insert(id);
+            self.finish(words);
+        }
+        self.calls.clear();
+        self.work = None;
     }
 
     fn part(&mut self, part: &Part) {
@@ -242,7 +252,7 @@ impl<W: Write + Send> Terminal<W> {
             ToolState::Completed { .. } | ToolState::Error { .. } => {
                 self.calls.retain(|call| call.part != *id);
                 if self.printed.insert(id.clone()) {
-                    self.print(Kind::Call, lines(tool, state, self.paint));
+                    self.print(Kind::Call, call_lines(tool, state, self.details, self.paint));
                 }
             }
         }
@@ -280,6 +290,10 @@ impl<W: Write + Send> Terminal<W> {
     }
 
     fn draw(&mut self, now: Instant) {
+        if self.still {
+            self.due = None;
+            return;
+        }
         let columns = self.columns();
         for at in 0..self.words.len() {
             self.words[at].1.fit(columns);
@@ -389,7 +403,10 @@ impl<W: Write + Send> Render for Terminal<W> {
                 return;
             }
             Event::MessageUpdated { info, .. } => {
-                if let Message::Assistant(answer) = &**info {
+                // A summary is for the model.
+                if let Message::Assistant(answer) = &**info
+                    && !answer.summary
+                {
                     self.answers.insert(answer.id.clone());
                 }
                 return;
@@ -410,9 +427,9 @@ impl<W: Write + Send> Render for Terminal<W> {
                 }
             },
             Event::PartRemoved { part_id, .. } => self.removed(part_id),
+            Event::SessionCompacted { .. } => self.print(Kind::Note, vec![self.paint.dim(COMPACTED)]),
             Event::SessionError { .. }
             | Event::SessionDeleted { .. }
-            | Event::SessionCompacted { .. }
             | Event::SessionDiff { .. }
             | Event::MessageRemoved { .. }
             | Event::PermissionAsked(_)
@@ -441,6 +458,37 @@ impl<W: Write + Send> Render for Terminal<W> {
         self.console.frame(&std::mem::take(&mut self.above), &[]);
         // What is asked stands apart by itself.
         self.last = None;
+    }
+
+    fn note(&mut self, lines: Vec<String>) {
+        // What is said to the person is said at once.
+        let still = std::mem::take(&mut self.still);
+        self.print(Kind::Note, lines);
+        if still {
+            self.step_aside();
+        } else {
+            self.draw(Instant::now());
+        }
+        self.still = still;
+    }
+
+    fn hush(&mut self, still: bool) {
+        if still && !self.still {
+            self.step_aside();
+        }
+        self.still = still;
+        if !still {
+            self.draw(Instant::now());
+        }
+    }
+
+    fn rest(&mut self) {
+        self.close();
+        self.draw(Instant::now());
+    }
+
+    fn look(&mut self, Looks { thinking, details, paint }: Looks) {
+        (self.thinking, self.details, self.paint) = (thinking, details, paint);
     }
 }
 

@@ -8,9 +8,9 @@ use haft_protocol::{
     Clock, Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Status, Tokens, ToolState,
 };
 
-use super::tool_line::{activity, begun, lines};
+use super::tool_line::{activity, begun};
 use super::usage::used;
-use super::{Paint, Render, clean, wait};
+use super::{COMPACTED, Looks, Paint, Render, call_lines, clean, wait};
 use crate::report::Output;
 
 /// Shows a run. On a terminal everything goes to `out` as it comes; else the final answer alone goes there, and the
@@ -20,6 +20,7 @@ pub(crate) struct Text<O, E> {
     err: E,
     terminal: bool,
     thinking: bool,
+    details: bool,
     paint: Paint,
     clock: Clock,
     started: Instant,
@@ -61,6 +62,7 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
             err,
             terminal,
             thinking,
+            details: true,
             paint,
             clock,
             started: Instant::now(),
@@ -89,12 +91,7 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
     ///
     /// When nobody reads stdout any more.
     pub(crate) fn end(&mut self, session: &SessionId, go_on: bool) -> Result<(), Output> {
-        self.new_line();
-        let answer = self.take_held();
-        if !answer.is_empty() {
-            writeln!(self.out, "{}", answer.trim_end())?;
-            self.out.flush()?;
-        }
+        self.answer()?;
         if self.terminal {
             let used = used(self.before, self.session.as_deref(), self.started.elapsed());
             self.aside(&format!("\n{}\n", self.paint.dim(&used)));
@@ -102,6 +99,17 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
         if go_on {
             let how = self.paint.dim(&format!("continue: haft run --session {} \"…\"", session.as_str()));
             self.aside(&format!("{how}\n"));
+        }
+        Ok(())
+    }
+
+    /// Prints the final answer where it was held back.
+    fn answer(&mut self) -> Result<(), Output> {
+        self.new_line();
+        let answer = self.take_held();
+        if !answer.is_empty() {
+            writeln!(self.out, "{}", answer.trim_end())?;
+            self.out.flush()?;
         }
         Ok(())
     }
@@ -146,7 +154,7 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
             self.aside(&format!("{line}\n"));
             (self.above, self.activity) = (None, Some(line));
         }
-        let lines = lines(tool, state, self.paint);
+        let lines = call_lines(tool, state, self.details, self.paint);
         if lines.is_empty() || !self.printed.insert(id.clone()) {
             return;
         }
@@ -236,6 +244,25 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
 }
 
 impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
+    fn note(&mut self, lines: Vec<String>) {
+        self.new_line();
+        for line in lines {
+            self.aside(&format!("{line}\n"));
+        }
+        self.above = None;
+    }
+
+    fn rest(&mut self) {
+        // Nobody who reads is found out by the next prompt.
+        let _ = self.answer();
+        self.grown.clear();
+        self.activity = None;
+    }
+
+    fn look(&mut self, Looks { thinking, details, paint }: Looks) {
+        (self.thinking, self.details, self.paint) = (thinking, details, paint);
+    }
+
     fn head(&mut self, agent: &str, model: &str) {
         let head = self.paint.dim(&clean(&format!("> {agent} · {model}")));
         self.aside(&format!("{head}\n"));
@@ -253,7 +280,10 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
                 self.session = Some(info.clone());
             }
             Event::MessageUpdated { info, .. } => {
-                if let Message::Assistant(answer) = &**info {
+                // A summary is for the model.
+                if let Message::Assistant(answer) = &**info
+                    && !answer.summary
+                {
                     self.answers.insert(answer.id.clone());
                 }
             }
@@ -266,6 +296,10 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
                     self.print_words(delta, thinking);
                 }
             }
+            Event::SessionCompacted { .. } => {
+                self.new_line();
+                self.aside(&format!("{}\n", self.paint.dim(COMPACTED)));
+            }
             // A question is about to stand there.
             Event::PermissionAsked(_) => self.above = None,
             Event::SessionStatus { status: Status::Retry { attempt, message, next }, .. } => {
@@ -276,7 +310,6 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
             Event::SessionStatus { status: Status::Busy | Status::Idle, .. }
             | Event::SessionError { .. }
             | Event::SessionDeleted { .. }
-            | Event::SessionCompacted { .. }
             | Event::SessionDiff { .. }
             | Event::MessageRemoved { .. }
             | Event::PermissionReplied { .. }

@@ -5,7 +5,7 @@
 //! what it was told, and after each kill it is held against what is stored. `HAFT_CRASH_KILLS` and `HAFT_CRASH_SEED`
 //! choose how often and with which seed.
 
-mod blow;
+pub(crate) mod blow;
 mod life;
 mod scenes;
 mod told;
@@ -77,7 +77,7 @@ impl fmt::Display for Score {
 }
 
 /// A number that the environment may give.
-fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 

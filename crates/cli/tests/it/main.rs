@@ -9,6 +9,7 @@ mod auth;
 mod bad_input;
 mod budget;
 mod cage;
+mod chat;
 #[cfg(target_os = "linux")]
 mod crash;
 mod demo;
@@ -24,6 +25,8 @@ mod kill;
 mod ledger;
 mod models;
 mod network;
+#[cfg(target_os = "linux")]
+mod power;
 mod rules;
 mod run;
 mod session;

@@ -18,16 +18,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const WIDE: u16 = 100;
 /// Rows of the screen that tests look at: so many that nothing scrolls away.
 const ROWS: NonZeroU16 = NonZeroU16::new(200).unwrap();
-const CTRL_C: &str = "\u{3}";
-const CTRL_D: &str = "\u{4}";
+pub(crate) const CTRL_C: &str = "\u{3}";
+pub(crate) const CTRL_D: &str = "\u{4}";
 const ARROW_UP: &str = "\u{1b}[A";
 /// What a question ends with.
-const CHOICES: &str = "[n] no, stop  or say what to do instead:";
+pub(crate) const CHOICES: &str = "[n] no, stop  or say what to do instead:";
 
-const TOUCH: &str = r#"{"answer":[{"call":"bash","args":{"command":"touch made"}}]}"#;
+pub(crate) const TOUCH: &str = r#"{"answer":[{"call":"bash","args":{"command":"touch made"}}]}"#;
 const TOUCH_TWICE: &str =
     r#"{"answer":[{"call":"bash","args":{"command":"touch made"}},{"call":"bash","args":{"command":"touch more"}}]}"#;
-const DONE: &str = r#"{"answer":[{"text":"All done."}]}"#;
+pub(crate) const DONE: &str = r#"{"answer":[{"text":"All done."}]}"#;
 const WRITE: &str = r#"{"answer":[{"call":"write","args":{"filePath":"a.txt","content":"one\n"}}]}"#;
 const ASK_FOR_EDITS: (&str, &str) = ("opencode.json", r#"{"permission": {"edit": "ask"}}"#);
 
@@ -409,7 +409,7 @@ fn a_question_may_be_left() {
 
 /// A pipe of the project called `gate`, which a command can wait at. Open for both, so that neither side waits for the
 /// other to open.
-fn gate(machine: &Machine) -> std::fs::File {
+pub(crate) fn gate(machine: &Machine) -> std::fs::File {
     let gate = machine.project().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
     std::fs::File::options().read(true).write(true).open(gate).unwrap()
@@ -429,7 +429,7 @@ pub(crate) struct Terminal {
 }
 
 /// What the program wrote, filled by a thread until nobody holds the terminal any more.
-struct Shown {
+pub(crate) struct Shown {
     bytes: Vec<u8>,
     emulator: vt100::Parser,
     over: bool,
@@ -471,7 +471,7 @@ impl Terminal {
     }
 
     /// Makes the terminal so many columns wide.
-    fn resize(&self, columns: u16) {
+    pub(crate) fn resize(&self, columns: u16) {
         let size = PtySize { rows: 40, cols: columns, pixel_width: 0, pixel_height: 0 };
         let mut shown = self.shown.0.lock().unwrap();
         shown.emulator.screen_mut().set_size(ROWS, NonZeroU16::new(columns).unwrap());
@@ -484,7 +484,7 @@ impl Terminal {
 
     /// Types `text` at the question, once it is there.
     #[track_caller]
-    fn answer(&mut self, text: &str) {
+    pub(crate) fn answer(&mut self, text: &str) {
         self.wait_for(CHOICES);
         self.type_text(text);
     }
@@ -522,7 +522,7 @@ impl Terminal {
     }
 
     #[track_caller]
-    fn wait_until(&self, enough: impl Fn(&Shown) -> bool) {
+    pub(crate) fn wait_until(&self, enough: impl Fn(&Shown) -> bool) {
         let (shown, changed) = &*self.shown;
         let waited = changed.wait_timeout_while(shown.lock().unwrap(), PATIENCE, |shown| !enough(shown));
         let timed_out = waited.unwrap().1.timed_out();
@@ -547,7 +547,7 @@ impl Terminal {
         assert!(!machine.project().join("made").exists() && !machine.project().join("more").exists());
     }
 
-    fn times(&self, text: &str) -> usize {
+    pub(crate) fn times(&self, text: &str) -> usize {
         self.screen().matches(text).count()
     }
 
@@ -568,6 +568,11 @@ impl Terminal {
 }
 
 impl Shown {
+    /// What was written, codes and all.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
     /// What a person sees: wrapped lines are whole again, colours and empty lines at the end are gone.
     fn screen(&self) -> String {
         self.emulator.screen().contents()

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Chunk;
 use crate::answer::{Answer, Beat, Failing};
+use crate::{Chunk, Purpose};
 
 /// A line behind the first. Keys that are not known are ignored, so that later versions may add some.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub(crate) struct RequestLine {
     pub(crate) messages: usize,
     /// How many tools.
     pub(crate) tools: usize,
+    /// What for; the next step where left out.
+    #[serde(default, rename = "for", skip_serializing_if = "Purpose::is_step")]
+    pub(crate) purpose: Purpose,
 }
 
 /// What came.
@@ -59,8 +62,8 @@ impl Reader {
             r#"a line has "request", or "ms" with "chunk" or "error", in the forms of this version"#.to_owned()
         })?;
         match line {
-            Line::Request { request: RequestLine { .. } } => {
-                self.answers.push(Answer::default());
+            Line::Request { request: RequestLine { purpose, .. } } => {
+                self.answers.push(Answer::default().serving(purpose));
                 self.now = 0;
             }
             Line::Came { ms, what } => {

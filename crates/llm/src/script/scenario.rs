@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::answer::{Answer, Failing, Step};
-use crate::{Finish, Usage};
+use crate::{Finish, Purpose, Usage};
 
 /// The answer that `line` holds. `number` counts answers from 1 and goes into the ids of calls that have none.
 pub(super) fn answer(line: &str, number: usize) -> Result<Answer, String> {
@@ -28,10 +28,11 @@ pub(super) fn answer(line: &str, number: usize) -> Result<Answer, String> {
         }
         steps.push(step);
     }
-    Ok(match line.finish {
+    let answer = match line.finish {
         Some(finish) => Answer::finishing(steps, finish.into()),
         None => Answer::new(steps),
-    })
+    };
+    Ok(answer.serving(line.purpose))
 }
 
 #[derive(Deserialize)]
@@ -39,6 +40,8 @@ pub(super) fn answer(line: &str, number: usize) -> Result<Answer, String> {
 struct Line {
     answer: Vec<Map<String, Value>>,
     finish: Option<FinishWord>,
+    #[serde(default, rename = "for")]
+    purpose: Purpose,
 }
 
 #[derive(Deserialize)]

@@ -58,6 +58,7 @@ impl Scene {
             State::Absent => "-".to_owned(),
             State::File { content, .. } => String::from_utf8(snapshots.keep().get(content).unwrap()).unwrap(),
             State::Link { .. } => "link".to_owned(),
+            State::Folder { .. } => "folder".to_owned(),
             State::Unkept { why } => format!("unkept: {why}"),
         };
         let told = |change: Change| {

@@ -55,8 +55,8 @@ async fn an_answer_that_the_vendor_pauses_goes_on_with_the_same_conversation() {
         let words = Chunk::Text("Searching.".to_owned());
         [words, Chunk::TextEnd { item: None }, Chunk::Finish(Finish::Other("pause_turn".to_owned()))].map(Beat::Chunk)
     };
-    scene.answers.push(Answer { beats: pause().into() });
-    scene.answers.push(Answer { beats: pause().into() });
+    scene.answers.push(Answer { beats: pause().into(), ..Answer::default() });
+    scene.answers.push(Answer { beats: pause().into(), ..Answer::default() });
     scene.model(vec![says("Found it.")]).model(vec![says("never")]);
     scene
         .check(expect![[r#"
@@ -80,7 +80,10 @@ async fn an_answer_that_the_vendor_pauses_goes_on_with_the_same_conversation() {
 async fn an_answer_that_is_withheld_says_so_and_is_not_sent_again() {
     let mut scene = Scene::with(&[]);
     let words = Chunk::Text("I had begun".to_owned());
-    scene.answers.push(Answer { beats: [words, Chunk::Finish(Finish::ContentFilter)].map(Beat::Chunk).into() });
+    scene.answers.push(Answer {
+        beats: [words, Chunk::Finish(Finish::ContentFilter)].map(Beat::Chunk).into(),
+        ..Answer::default()
+    });
     scene.model(vec![says("Fine.")]);
     let session = scene.session().await;
     let end = session.prompt(Prompt::text("one")).await;
@@ -261,7 +264,7 @@ async fn what_a_vendors_own_tools_did_is_not_done_twice() {
         let value = serde_json::json!({ "type": kind });
         let item = haft_llm::Item { vendor: "v".to_owned(), model: "m".to_owned(), value };
         let broken = Beat::Fail(Failing::new(FailKind::CutOff, "gone"));
-        scene.answers.push(Answer { beats: vec![Beat::Chunk(Chunk::Vendor(item)), broken] });
+        scene.answers.push(Answer { beats: vec![Beat::Chunk(Chunk::Vendor(item)), broken], ..Answer::default() });
         scene.model(vec![says("Again.")]);
         let session = scene.session().await;
         let _ = session.prompt(Prompt::text("go")).await;
@@ -313,11 +316,47 @@ async fn a_model_that_goes_in_circles_is_told_so_and_then_stopped() {
               bash: echo 1
             model [tool-calls]
               bash failed: not run: this is the same call with the same input as before, and it will say the same. Do something else, or say what stands in your way
-            model [tool-calls]
-              bash failed: not run: this is the same call with the same input as before, and it will say the same. Do something else, or say what stands in your way
             end: Circles { tool: "bash" }
         "#]])
         .await;
+}
+
+#[tokio::test]
+async fn what_came_to_nothing_twice_is_said_in_the_next_request_and_not_kept() {
+    let mut scene = Scene::with(&[]);
+    scene.model(vec![looks(1)]).model(vec![looks(1)]).model(vec![looks(2)]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let requests = scene.requests.lock().unwrap();
+    let said = requests.iter().map(|request| crate::scene::words(request).concat().contains("repeat themselves"));
+    assert_eq!(said.collect::<Vec<_>>(), [false, false, true, false]);
+    assert!(crate::scene::words(&requests[2]).last().unwrap().contains("each time: bash. "));
+    // All before it is what the requests around it have.
+    assert_eq!(requests[2].messages[..5], requests[3].messages[..5]);
+}
+
+#[tokio::test]
+async fn calls_that_take_turns_are_stopped_too() {
+    let mut scene = Scene::with(&[]);
+    scene.rule("doom_loop", Action::Ask);
+    for step in 0..9 {
+        scene.model(vec![looks(step % 2)]);
+    }
+    let session = scene.session().await;
+    let end = session.prompt(Prompt::text("go")).await.unwrap();
+    assert_eq!(end, TurnEnd::Circles { tool: "bash".to_owned() });
+    assert_eq!(scene.requests.lock().unwrap().len(), 6);
+}
+
+#[tokio::test]
+async fn equal_calls_of_one_answer_are_told_before_they_end_the_turn() {
+    let mut scene = Scene::with(&[]);
+    scene.rule("doom_loop", Action::Ask);
+    let two = json!({"command": "echo x >> log; wc -l < log"});
+    scene.model(vec![call("bash", two.clone()), call("bash", two.clone()), call("bash", two)]);
+    scene.model(vec![says("I see.")]);
+    let session = scene.session().await;
+    assert_eq!(session.prompt(Prompt::text("go")).await.unwrap(), TurnEnd::Finished("stop".to_owned()));
 }
 
 #[tokio::test]

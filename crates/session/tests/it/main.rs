@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod behind;
+mod compaction;
 mod crash;
 mod ends;
 mod forms;
@@ -13,5 +15,6 @@ mod scene;
 mod shown;
 mod stored;
 mod tasks;
+mod titles;
 mod wire;
 mod within;

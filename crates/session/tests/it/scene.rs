@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use futures::stream::BoxStream;
-use haft_llm::{Answer, AssistantPart, Chunk, Content, LlmError, Provider, Request, Script, Step};
+use haft_llm::{Answer, AssistantPart, Chunk, Content, LlmError, Provider, Purpose, Request, Script, Step};
 use haft_permission::{Action, Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, Message, ModelRef, Part, PartKind, Reply, ToolState};
@@ -54,6 +54,10 @@ impl Provider for Listening {
         let other = self.others.iter().find(|(text, _)| first.contains(text.as_str()));
         other.map_or(&self.inner, |(_, script)| script).stream(request)
     }
+
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.inner.serves(purpose)
+    }
 }
 
 impl Scene {
@@ -97,6 +101,12 @@ impl Scene {
         self
     }
 
+    /// The model's next answer to a request for `purpose`.
+    pub(crate) fn serving(&mut self, purpose: Purpose, steps: Vec<Step>) -> &mut Self {
+        self.answers.push(Answer::new(steps).serving(purpose));
+        self
+    }
+
     /// What the model answers, one after the other, where the first prompt contains `text`.
     pub(crate) fn other(&mut self, text: &str, answers: Vec<Vec<Step>>) -> &mut Self {
         self.others.push((text.to_owned(), answers.into_iter().map(Answer::new).collect()));
@@ -132,6 +142,9 @@ impl Scene {
         let provider = Arc::new(Listening { inner, others, heard: Arc::clone(&self.requests) });
         let reference = ModelRef { provider_id: "script".to_owned(), model_id: "scene".to_owned() };
         let model = Model::new(reference, "scene", provider);
+        let model = Model { limits: self.limits, calls_tools: self.calls_tools, cost: self.cost.clone(), ..model };
+        // Asked where there is an agent for titles, and something that it says.
+        let small = Some(model.clone());
         Setup {
             journal: self.journal.clone(),
             clock,
@@ -142,8 +155,8 @@ impl Scene {
             rules: Vec::new(),
             place,
             outputs: self.folder.path().join("outputs"),
-            model: Model { limits: self.limits, calls_tools: self.calls_tools, cost: self.cost.clone(), ..model },
-            options: self.options.clone(),
+            model,
+            options: Options { small, ..self.options.clone() },
         }
     }
 

@@ -1,10 +1,14 @@
 //! Tasks: sessions below a session.
 
+use std::time::Duration;
+
 use expect_test::expect;
 use haft_llm::{FailKind, Failing, Step, Usage};
 use haft_permission::{Action, Rule};
 use haft_protocol::{Event, Id, PartKind, Reply, Session as Record, ToolState};
-use haft_session::{Agents, Command, Commands, Draft, Folders, Mode, NewSession, Prompt, Session, Tasks, TurnEnd};
+use haft_session::{
+    Agents, Command, Commands, Draft, Folders, Mode, NewSession, Prompt, Session, TaskLimits, Tasks, TurnEnd,
+};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, agent, call, says, transcript, until, words};
@@ -300,6 +304,103 @@ async fn what_the_plan_agent_may_not_do_it_may_not_have_done() {
     assert!(!scene.project().join("b.rs").exists());
     let child = &children(&scene, &session).await[0];
     assert!(told(&scene, child).await.contains("invalid: Invalid call"), "{}", told(&scene, child).await);
+}
+
+#[tokio::test]
+async fn what_an_agent_of_the_users_may_not_do_it_may_not_have_done() {
+    // For whom the user closed something, somebody else does not do it.
+    for (who, written) in [("careful", false), ("build", true)] {
+        let mut scene = Scene::with(&[]);
+        scene.rules.clear();
+        scene.agents.push(Draft {
+            mode: Some(Mode::Primary),
+            rules: vec![Rule::new("edit", "*", Action::Deny), Rule::new("edit", "docs.md", Action::Allow)],
+            ..agent("careful")
+        });
+        // Nor does who may do it by name.
+        scene.agents[2].rules = vec![Rule::new("edit", "*", Action::Allow)];
+        let write = |path: &str| call("write", json!({"filePath": path, "content": "x"}));
+        scene.model(vec![task("write")]).model(vec![says("Done.")]);
+        scene.other("Please write", vec![vec![write("b.rs"), write("docs.md")], vec![says("Tried.")]]);
+        let session = scene.session().await;
+        session.prompt(Prompt::text("go").agent(who)).await.unwrap();
+        assert_eq!(scene.project().join("b.rs").exists(), written, "{who}");
+        assert!(scene.project().join("docs.md").exists(), "{who}");
+    }
+}
+
+/// A scene whose task calls a command in each of three steps, each for 2 tokens at a dollar.
+fn spending() -> Scene {
+    let mut scene = Scene::with(&[]);
+    scene.cost = Some(haft_session::Cost { input: 1_000_000.0, ..haft_session::Cost::default() });
+    let usage = Step::Usage(Usage { input: 2, ..Usage::default() });
+    scene.model(vec![task("spend")]).model(vec![says("So far.")]);
+    let spend = |text: &str, number: u32| {
+        vec![says(text), call("bash", json!({"command": format!("echo {number}")})), usage.clone()]
+    };
+    scene.other("Please spend", vec![spend("One.", 1), spend("Two.", 2), vec![says("Three."), usage.clone()]]);
+    scene
+}
+
+#[tokio::test]
+async fn a_task_over_its_budget_ends_with_what_it_has_and_says_so() {
+    let none = TaskLimits::default();
+    let tokens = TaskLimits { tokens: Some(4), ..none };
+    let cost = TaskLimits { cost: Some(3.0), ..none };
+    let steps = TaskLimits { steps: Some(3), ..none };
+    let one = TaskLimits { steps: Some(1), ..none };
+    let row = async |each: TaskLimits, together: TaskLimits, state: &str, why: &str, text: &str| {
+        let mut scene = spending();
+        scene.options.tasks = Tasks { each, together, ..Tasks::default() };
+        let session = scene.session().await;
+        session.prompt(Prompt::text("go")).await.unwrap();
+        let ToolState::Completed { output, .. } = &states(&scene, &session).await[0] else { panic!("it has a result") };
+        assert!(output.contains(&format!("state=\"{state}\">")) && output.contains(why), "{output}");
+        assert!(output.contains(&format!("<task_result>\n{text}\n</task_result>")), "{output}");
+    };
+    row(none, none, "completed", "", "Three.").await;
+    row(tokens, none, "partial", "It ended early: it used 4 tokens, and may use 4.", "Two.").await;
+    row(cost, none, "partial", "it cost $4.0000, and may cost $3.", "Two.").await;
+    row(steps, none, "partial", "it took 3 steps, which is its limit.", "Three.").await;
+    row(one, none, "partial", "it took 1 steps, which is its limit.", "One.").await;
+    row(none, tokens, "partial", "all tasks together used 4 tokens, and may use 4.", "Two.").await;
+    row(none, cost, "partial", "all tasks together cost $4.0000", "Two.").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_takes_too_long_is_stopped() {
+    let mut scene = Scene::with(&[]);
+    scene.rule("bash", Action::Ask).person(Reply::Once);
+    scene.options.tasks.each = TaskLimits { time: Some(Duration::from_secs(60)), ..TaskLimits::default() };
+    scene.model(vec![task("wait")]).model(vec![says("It waited.")]);
+    scene.other("Please wait", vec![vec![says("I ask."), call("bash", json!({"command": "true"}))]]);
+    // Somebody is there, and never answers.
+    let session = Session::create(scene.setup(), NewSession::default()).await.unwrap();
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let ToolState::Completed { output, .. } = &states(&scene, &session).await[0] else { panic!("it has a result") };
+    assert!(output.contains("it took 60 s, which is its limit.") && output.contains("\nI ask.\n"), "{output}");
+    let child = &children(&scene, &session).await[0];
+    assert!(!told(&scene, child).await.contains("OPEN"));
+    let _free = scene.journal.claim(&child.id).unwrap();
+}
+
+#[tokio::test]
+async fn the_result_of_a_task_may_have_a_form() {
+    let mut scene = Scene::with(&[]);
+    let form = json!({"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]});
+    let input = |form: Value| json!({"description": "count", "prompt": "Please count.", "subagent_type": "explore", "schema": form});
+    let no_schema = json!({"type": 7});
+    scene.model(vec![call("task", input(form)), call("task", input(no_schema))]).model(vec![says("Two.")]);
+    let answers = vec![vec![call("StructuredOutput", json!({}))], vec![call("StructuredOutput", json!({"count": 2}))]];
+    scene.other("Please count", answers);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let states = states(&scene, &session).await;
+    let ToolState::Completed { output, metadata, .. } = &states[0] else { panic!("{:?}", states[0]) };
+    assert!(output.contains("state=\"completed\">\n<task_result>\n{\n  \"count\": 2\n}\n"), "{output}");
+    assert_eq!(metadata["structured"], json!({"count": 2}));
+    let ToolState::Error { error, .. } = &states[1] else { panic!("it is none") };
+    assert!(error.contains("it is no JSON Schema"), "{error}");
 }
 
 #[tokio::test]

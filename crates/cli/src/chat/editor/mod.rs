@@ -5,14 +5,33 @@
 //!
 //! **Never here:** what a submission means, what answers it, the session.
 
+mod blocks;
+mod buffer;
+mod complete;
+mod external;
+mod history;
+mod history_file;
+mod keys;
+mod layout;
+mod line;
+mod menu;
+mod motion;
+mod open;
 mod plain;
+mod terminal;
+mod undo;
+mod view;
 
 use std::ops::Range;
 use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 
+pub(crate) use complete::{Complete, Word};
+pub(crate) use external::edited;
+pub(crate) use open::{Editor, Habits, can_edit};
 pub(crate) use plain::Plain;
+pub(crate) use terminal::give_back;
 
 /// Longest submission and longest paste, in bytes; a longer one is refused and nothing of it is kept.
 pub(crate) const MAX_INPUT: usize = 4 * 1024 * 1024;
@@ -104,8 +123,17 @@ pub(crate) enum Mode {
 
 /// Knows how what is typed may go on.
 pub(crate) trait Completer: Send + Sync {
-    /// How `text` may go on at the byte `cursor`. May read folders; is called on a thread where that is no harm.
-    fn complete(&self, text: &str, cursor: usize) -> Completion;
+    /// How it may go on at the cursor. May read folders; is called on a thread where that is no harm.
+    fn complete(&self, typed: &Typed) -> Completion;
+}
+
+/// What is typed so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Typed {
+    pub mode: Mode,
+    pub text: String,
+    /// In bytes.
+    pub cursor: usize,
 }
 
 /// How a text may go on.

@@ -131,7 +131,13 @@ impl Plain {
                     None => continue,
                 },
                 Line::TooLong => complain(&too_long()),
-                Line::End if self.begun.is_empty() => return Input::Eof,
+                Line::End if self.begun.is_empty() => {
+                    // Ctrl-D leaves the cursor where it was.
+                    if self.terminal {
+                        complain("");
+                    }
+                    return Input::Eof;
+                }
                 Line::End => return Input::Submit(draft(std::mem::take(&mut self.begun), prompt.kind)),
             }
         }

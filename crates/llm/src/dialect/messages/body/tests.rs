@@ -105,6 +105,7 @@ fn full() -> Request {
         format: None,
         session: Some("ses_1".to_owned()),
         extra: Map::new(),
+        ..Request::default()
     }
 }
 

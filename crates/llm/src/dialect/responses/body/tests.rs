@@ -125,6 +125,7 @@ fn full() -> Request {
         format: None,
         session: Some("ses_1".to_owned()),
         extra: options.as_object().unwrap().clone(),
+        ..Request::default()
     }
 }
 

@@ -1,0 +1,263 @@
+//! `haft session pack`: a session for a bug report, in one file that can be read before it is sent.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use haft_config::{Secrets, Stakes};
+use haft_project::Place;
+use haft_protocol::{History, Id, Message, Part, PartKind, Session as Record, SessionId, Turned};
+use haft_snapshot::{Hash, Keep, State};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::args::Pack;
+use crate::commands::session::replay::Recorded;
+use crate::folders::Folders;
+use crate::keys::keys;
+use crate::redact::Redact;
+use crate::report::{Exit, Usage};
+use crate::trust::{self, Asking};
+use crate::wire::{self, environment, journal};
+use crate::{models, render};
+
+/// The version that is written, and the only one that is read.
+const VERSION: u64 = 1;
+/// Largest pack that is written or read, in bytes.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of the end of the log goes with it, in bytes.
+const LOG_TAIL: u64 = 64 * 1024;
+/// Most bytes of files as they were that go with it.
+const MAX_FILES: usize = 4 * 1024 * 1024;
+
+/// A pack as it is written.
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    haft: String,
+    version: u64,
+    /// Which haft made it, where.
+    made: Value,
+    session: Conversation,
+    tasks: Vec<Conversation>,
+    /// Text files as they were before the session changed them; `null` where there was none.
+    files: Option<BTreeMap<String, Option<String>>>,
+    /// Which settings there are, without what they say.
+    settings: Vec<String>,
+    log: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Conversation {
+    info: Record,
+    messages: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    info: Message,
+    parts: Vec<Part>,
+}
+
+pub(crate) async fn run(args: Pack) -> Result<Exit> {
+    let id = SessionId::parse(&args.session).map_err(|error| Usage(error.to_string()))?;
+    let folders = Folders::find()?;
+    let recorded = Recorded::read(&journal(&folders).await?, &id).await?;
+    let redact = Redact::new(secrets(), &folders.home);
+    let files = if args.no_files { None } else { Some(before(&folders, &recorded)) };
+    let packed = json!({
+        "haft": "pack",
+        "version": VERSION,
+        "made": { "haft": env!("CARGO_PKG_VERSION"), "os": std::env::consts::OS, "arch": std::env::consts::ARCH },
+        "session": conversation(&recorded.record, &recorded.history, args.no_files),
+        "tasks": recorded.tasks.iter().map(|(record, history)| conversation(record, history, args.no_files)).collect::<Vec<_>>(),
+        "files": files,
+        "settings": settings(&folders, &recorded.record),
+        "log": log(&folders),
+    });
+    let packed = redact.value(&packed);
+    let bytes = serde_json::to_vec_pretty(&packed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!(
+            "the pack would be larger than {} MiB; --no-files leaves out what tools read and wrote",
+            MAX_BYTES / 1024 / 1024
+        );
+    }
+    let path = args.output.unwrap_or_else(|| PathBuf::from(format!("haft-{id}.json")));
+    let mut file = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .with_context(|| format!("cannot write {}; name a new file with -o", path.display()))?;
+    file.write_all(&bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    tell(&packed, &path, bytes.len())?;
+    Ok(Exit::Done)
+}
+
+/// Says what is in the pack: who sends it should know.
+fn tell(packed: &Value, path: &Path, bytes: usize) -> Result<()> {
+    let count = |value: &Value| value.as_array().map_or(0, Vec::len);
+    let messages = count(&packed["session"]["messages"]);
+    let names = packed["files"].as_object().map(|files| files.keys().cloned().collect::<Vec<_>>());
+    let files = match &names {
+        None => "no contents or names of files: calls and results are left out (--no-files)".to_owned(),
+        Some(names) if names.is_empty() => "what tools read and wrote, as the calls tell it".to_owned(),
+        Some(names) => format!("what tools read and wrote, and as they were before: {}", names.join(", ")),
+    };
+    for line in [
+        format!("{} has {} KiB:", path.display(), bytes.div_ceil(1024)),
+        format!("  {messages} messages, {} tasks", count(&packed["tasks"])),
+        format!("  {files}"),
+        format!("  the names of {} settings, the last {} lines of the log", count(&packed["settings"]), count(&packed["log"])),
+        "  keys, addresses of people, your name and your home are taken out as far as they could be told; read it before you send it"
+            .to_owned(),
+    ] {
+        render::complain(&render::clean(&line));
+    }
+    Ok(render::say(&render::clean(&path.display().to_string()))?)
+}
+
+fn conversation(record: &Record, history: &History, without_files: bool) -> Value {
+    let messages = history.messages().iter().map(|Turned { info, parts }| {
+        let parts: Vec<Value> = parts.iter().map(|part| if without_files { bare(part) } else { json!(part) }).collect();
+        json!({ "info": info, "parts": parts })
+    });
+    json!({ "info": record, "messages": messages.collect::<Vec<_>>() })
+}
+
+/// A part without what it says of files.
+fn bare(part: &Part) -> Value {
+    let mut value = json!(part);
+    if let PartKind::Tool { .. } | PartKind::File { .. } | PartKind::Patch { .. } = &part.kind {
+        for place in [
+            "/state/input",
+            "/state/output",
+            "/state/error",
+            "/state/title",
+            "/state/metadata",
+            "/state/raw",
+            "/state/attachments",
+        ] {
+            if let Some(left) = value.pointer_mut(place) {
+                *left = match left {
+                    Value::String(_) => "[left out]".into(),
+                    Value::Array(_) => json!([]),
+                    _ => json!({}),
+                };
+            }
+        }
+        for place in ["/filename", "/url", "/files"] {
+            if let Some(left) = value.pointer_mut(place) {
+                *left = if left.is_array() { json!([]) } else { "[left out]".into() };
+            }
+        }
+    }
+    // What a file said is shown with a prompt, too.
+    if let PartKind::Text { synthetic: true, .. } = &part.kind {
+        value["text"] = "[left out]".into();
+    }
+    value
+}
+
+/// Text files that the session changed, as they were before, as far as that is kept.
+fn before(folders: &Folders, recorded: &Recorded) -> BTreeMap<String, Option<String>> {
+    let keep = Keep::new(folders.data.join("snapshots"));
+    let histories = std::iter::once(&recorded.history).chain(recorded.tasks.iter().map(|(_, history)| history));
+    let parts = histories.flat_map(|history| history.messages()).flat_map(|turned| &turned.parts);
+    let hashes = parts.filter_map(|part| match &part.kind {
+        PartKind::Patch { hash, .. } => hash.parse::<Hash>().ok(),
+        _ => None,
+    });
+    let (mut files, mut bytes) = (BTreeMap::new(), 0);
+    for change in hashes.filter_map(|hash| keep.changes(&hash).ok()).flatten() {
+        let path = change.path.display().to_string();
+        if files.contains_key(&path) {
+            continue;
+        }
+        let text = match &change.before {
+            State::Absent => None,
+            State::File { content, .. } => {
+                let Some(text) = keep.get(content).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
+                    continue;
+                };
+                Some(text)
+            }
+            State::Link { .. } | State::Folder { .. } | State::Unkept { .. } => continue,
+        };
+        bytes += text.as_ref().map_or(0, String::len);
+        if bytes > MAX_FILES {
+            break;
+        }
+        files.insert(path, text);
+    }
+    files
+}
+
+/// Everything that is known to be a secret: what is stored, and what stands in variables for keys.
+fn secrets() -> Vec<String> {
+    let held: Vec<String> = models::key_variables();
+    let of_environment = environment().filter(|(name, _)| held.contains(name)).map(|(_, value)| value);
+    keys().secrets().map(str::to_owned).chain(of_environment).collect()
+}
+
+/// Which settings hold where the session worked.
+fn settings(folders: &Folders, record: &Record) -> Vec<String> {
+    let Ok(place) = Place::find(record.directory.as_ref()) else { return Vec::new() };
+    let decided = |stakes: &Stakes| trust::decide(folders, &place, stakes, Asking::Nobody);
+    let shown = haft_config::show(&wire::sources(folders, &place), Secrets::Hidden, trust::trust(&decided));
+    // A pack of a session whose settings are broken is worth no less.
+    shown.map(|shown| shown.sources.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The end of the log.
+fn log(folders: &Folders) -> Vec<String> {
+    let read = || -> std::io::Result<String> {
+        let mut file = File::open(folders.state.join("log/haft.log"))?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(LOG_TAIL).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    read().unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// Opens the pack in `file`.
+///
+/// # Errors
+///
+/// When it is none, or was made without files.
+pub(crate) fn open(file: &Path) -> Result<Recorded> {
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|open| open.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    read.with_context(|| format!("cannot read {}", file.display()))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!("{} is larger than {} MiB", file.display(), MAX_BYTES / 1024 / 1024);
+    }
+    let head: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    if head["haft"] != "pack" {
+        bail!("{} is no pack; `haft session pack ID` makes one", file.display());
+    }
+    if head["version"] != VERSION {
+        bail!("{} has version {}; this haft reads version {VERSION}", file.display(), head["version"]);
+    }
+    let packed: Packed =
+        serde_json::from_value(head).with_context(|| format!("{} cannot be made out", file.display()))?;
+    let Some(files) = packed.files else {
+        bail!("{} was made with --no-files: there is nothing in it that could be run again", file.display());
+    };
+    let history = |conversation: Conversation| {
+        let turned = conversation.messages.into_iter().map(|Entry { info, parts }| Turned { info, parts });
+        (conversation.info, turned.collect::<History>())
+    };
+    let (record, own) = history(packed.session);
+    Ok(Recorded {
+        record,
+        history: own,
+        tasks: packed.tasks.into_iter().map(history).collect(),
+        start: Some(files.into_iter().collect()),
+    })
+}

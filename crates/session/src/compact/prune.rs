@@ -1,0 +1,57 @@
+//! Which old outputs of tools requests can do without. Pure.
+
+use haft_protocol::{Message, Part, PartKind, ToolState, Turned};
+
+use crate::estimate;
+
+/// Most tokens of the newest outputs that stay.
+const PROTECTED: u64 = 40_000;
+/// Fewest tokens that leaving outputs out must free, or nothing is: each time costs the vendor's cache.
+const WORTH: u64 = 20_000;
+
+/// The outputs of `messages` that requests can do without, where there is room for `usable` tokens, and about how many
+/// tokens that frees. None where it is not worth it.
+///
+/// What the model has not seen yet stays: the outputs of the last answer. Of the older ones the newest stay, up to a
+/// quarter of the room.
+pub(crate) fn old_outputs(messages: &[Turned], usable: u64) -> (Vec<&Part>, u64) {
+    let (protected, worth) = (PROTECTED.min(usable / 4), WORTH.min(usable / 8));
+    let answers = messages.iter().rev().filter(|turned| matches!(turned.info, Message::Assistant(_)));
+    let seen = answers.skip_while(|turned| turned.parts.iter().all(|part| output(part).is_none())).skip(1);
+    let outputs = seen.flat_map(|turned| turned.parts.iter().rev()).filter_map(|part| Some((part, output(part)?)));
+    let (mut newer, mut freed, mut old) = (0, 0, Vec::new());
+    for (part, size) in outputs.take_while(|(part, _)| !is_pruned(part)) {
+        if newer >= protected {
+            old.push(part);
+            freed += size;
+        }
+        newer += size;
+    }
+    if freed < worth { (Vec::new(), 0) } else { (old, freed) }
+}
+
+/// The same part, left out of requests from `now` on (Unix milliseconds). People can still read it.
+pub(crate) fn pruned(part: &Part, now: u64) -> Part {
+    let mut part = part.clone();
+    if let PartKind::Tool { state: ToolState::Completed { time, .. }, .. } = &mut part.kind {
+        time.compacted = Some(now);
+    }
+    part
+}
+
+/// About how many tokens the output of a call takes, if it has one.
+fn output(part: &Part) -> Option<u64> {
+    let PartKind::Tool { state: ToolState::Completed { output, attachments, .. }, .. } = &part.kind else {
+        return None;
+    };
+    let files = attachments.iter().filter_map(|file| match &file.kind {
+        // A picture takes about that much, whatever its bytes.
+        PartKind::File { .. } => Some(estimate::MAX_PICTURE),
+        _ => None,
+    });
+    Some(estimate::tokens(output.len()).saturating_add(files.sum()))
+}
+
+fn is_pruned(part: &Part) -> bool {
+    matches!(&part.kind, PartKind::Tool { state: ToolState::Completed { time, .. }, .. } if time.compacted.is_some())
+}

@@ -1,0 +1,124 @@
+//! From stored messages back to what the model said.
+
+use haft_llm::{Answer, Beat, Chunk, Finish, Usage};
+use haft_protocol::{History, Message, PartKind, Tokens, ToolState, Turned};
+use haft_tool::INVALID;
+use serde_json::Value;
+
+use super::is_models;
+use crate::fold::item;
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The model waited for the results of its calls.
+    Calls,
+    /// It had said all.
+    Done,
+}
+
+/// The answers that a model gave in `history`, in order, each with how it ended.
+pub fn answers(history: &History) -> Vec<(Answer, End)> {
+    history.messages().iter().filter(|turned| is_models(turned)).map(answer).collect()
+}
+
+fn answer(turned: &Turned) -> (Answer, End) {
+    let (mut chunks, mut calls, mut usage) = (Vec::new(), Vec::new(), None);
+    for part in &turned.parts {
+        match &part.kind {
+            PartKind::Text { text, synthetic: false, metadata, .. } => {
+                chunks.extend((!text.is_empty()).then(|| Chunk::Text(text.clone())));
+                chunks.push(Chunk::TextEnd { item: item(metadata.as_ref()) });
+            }
+            PartKind::Reasoning { text, metadata, .. } => {
+                chunks.extend((!text.is_empty()).then(|| Chunk::Reasoning(text.clone())));
+                chunks.push(Chunk::ReasoningEnd { item: item(metadata.as_ref()) });
+            }
+            // What a batch made has its calls' numbers in front.
+            PartKind::Tool { call_id, tool, state, metadata } if !is_inner(call_id, turned) => {
+                calls.push(Chunk::ToolCall {
+                    id: call_id.clone(),
+                    name: tool.clone(),
+                    arguments: arguments(tool, state),
+                    item: item(metadata.as_ref()),
+                });
+            }
+            PartKind::Vendor { metadata } => chunks.extend(item(Some(metadata)).map(Chunk::Vendor)),
+            PartKind::StepFinish { tokens, .. } => usage = Some(used(tokens)),
+            PartKind::Text { .. }
+            | PartKind::Tool { .. }
+            | PartKind::File { .. }
+            | PartKind::Agent { .. }
+            | PartKind::Subtask { .. }
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
+            | PartKind::Retry { .. }
+            | PartKind::StepStart {} => {}
+        }
+    }
+    let end = if calls.is_empty() { End::Done } else { End::Calls };
+    let finish = match &turned.info {
+        Message::Assistant(answer) => finish(answer.finish.as_deref(), end),
+        Message::User(_) => Finish::Unknown,
+    };
+    chunks.extend(calls);
+    chunks.extend(usage.map(Chunk::Usage));
+    chunks.push(Chunk::Finish(finish));
+    (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect() }, end)
+}
+
+/// `answer` with the folder `was` called `is` in the arguments of its calls.
+pub fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
+    let moved = |beat| match beat {
+        Beat::Chunk(Chunk::ToolCall { id, name, arguments, item }) => {
+            let arguments = if was.is_empty() { arguments } else { arguments.replace(was, is) };
+            Beat::Chunk(Chunk::ToolCall { id, name, arguments, item })
+        }
+        other => other,
+    };
+    Answer { beats: answer.beats.into_iter().map(moved).collect() }
+}
+
+/// Whether another call of the same answer made this one.
+pub(super) fn is_inner(call: &str, turned: &Turned) -> bool {
+    let Some((number, by)) = call.strip_prefix('i').and_then(|rest| rest.split_once('_')) else { return false };
+    let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    let is_call = |part: &haft_protocol::Part| matches!(&part.kind, PartKind::Tool { call_id, .. } if call_id == by);
+    is_number && turned.parts.iter().any(is_call)
+}
+
+/// The arguments as JSON text. What was no call is played as one that is none: it was never run, and is not now.
+fn arguments(tool: &str, state: &ToolState) -> String {
+    let input = match state {
+        ToolState::Pending { raw, .. } => return raw.clone(),
+        ToolState::Running { input, .. } | ToolState::Completed { input, .. } | ToolState::Error { input, .. } => input,
+    };
+    if tool == INVALID || input.is_null() {
+        Value::Object(haft_protocol::Object::new()).to_string()
+    } else {
+        input.to_string()
+    }
+}
+
+fn used(tokens: &Tokens) -> Usage {
+    Usage {
+        total: tokens.total,
+        input: tokens.input,
+        output: tokens.output,
+        reasoning: tokens.reasoning,
+        cache_read: tokens.cache.read,
+        cache_write: tokens.cache.write,
+    }
+}
+
+fn finish(word: Option<&str>, end: End) -> Finish {
+    match word {
+        Some("length") => Finish::Length,
+        Some("content-filter") => Finish::ContentFilter,
+        Some("unknown") => Finish::Unknown,
+        Some("stop" | "tool-calls" | "other") | Some(_) | None => match end {
+            End::Calls => Finish::ToolCalls,
+            End::Done => Finish::Stop,
+        },
+    }
+}
