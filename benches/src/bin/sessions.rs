@@ -70,7 +70,8 @@ async fn opened(path: &Path) -> Result<(String, bool)> {
     let ms = begun.elapsed().as_secs_f64() * 1e3;
     anyhow::ensure!(!history.messages().is_empty(), "nothing was read");
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
     Ok((format!("{}\n", json!({"ms": ms, "mb": peak.unwrap_or(0.0) / 1e3})), false))
 }
 
@@ -82,7 +83,8 @@ async fn fill(path: &Path, messages: usize, parts: usize) -> Result<()> {
         "time": {"created": 1, "updated": 1}
     });
     let session_id = SessionId::parse(SESSION)?;
-    let mut events = vec![Event::SessionCreated { session_id: session_id.clone(), info: serde_json::from_value(info)? }];
+    let mut events =
+        vec![Event::SessionCreated { session_id: session_id.clone(), info: serde_json::from_value(info)? }];
     for n in 0..messages {
         let info = if n % 5 == 0 {
             json!({"role": "user", "id": format!("msg_{n}"), "sessionID": SESSION, "time": {"created": n}, "agent": "build",
@@ -101,7 +103,9 @@ async fn fill(path: &Path, messages: usize, parts: usize) -> Result<()> {
                         "status": "completed", "input": {"filePath": format!("src/file_{n}.rs")},
                         "output": "fn main() { let x = 1; }\n".repeat(20), "title": "src/file.rs",
                         "metadata": {"preview": "fn main()", "truncated": false}, "time": {"start": n, "end": n}}}),
-                _ => json!({"type": "text", "text": "Some words about what was found there. ".repeat(5), "time": {"start": 1, "end": 2}}),
+                _ => {
+                    json!({"type": "text", "text": "Some words about what was found there. ".repeat(5), "time": {"start": 1, "end": 2}})
+                }
             };
             part["id"] = json!(format!("prt_{n}x{m}"));
             part["sessionID"] = json!(SESSION);

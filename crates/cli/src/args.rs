@@ -1,5 +1,6 @@
 //! What may stand on the command line.
 
+mod agent;
 mod audit;
 mod auth;
 mod chat;
@@ -10,11 +11,13 @@ mod run;
 mod session;
 mod tool;
 mod trust;
+mod undo;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(crate) use self::agent::{Agent, Create, ModeArg};
 pub(crate) use self::audit::Audit;
 pub(crate) use self::auth::{Auth, Login};
 pub(crate) use self::chat::Chat;
@@ -25,6 +28,7 @@ pub(crate) use self::run::{Format, Init, Run};
 pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
 pub(crate) use self::tool::Tool;
 pub(crate) use self::trust::Trust;
+pub(crate) use self::undo::{Diff, Fork, How, Redo, Undo};
 
 /// A coding agent in one binary, built around its tools.
 ///
@@ -180,20 +184,6 @@ pub(crate) enum Permission {
         /// Everything that was allowed in this project
         #[arg(long, conflicts_with = "permission")]
         all: bool,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        dir: Option<PathBuf>,
-    },
-}
-
-/// `haft agent`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Agent {
-    /// The agents there are in this folder
-    List {
-        /// As one JSON array
-        #[arg(long)]
-        json: bool,
         /// Look at this folder
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,

@@ -17,6 +17,7 @@ mod models;
 mod network;
 mod outputs;
 mod own_file;
+mod pages;
 mod question;
 mod redact;
 mod render;
@@ -25,6 +26,7 @@ mod report;
 mod retention;
 mod scratch;
 mod signals;
+mod snapshots;
 mod stdin;
 mod trust;
 mod watch;
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
     audit::finish();
     // Stopped twice, a run leaves its last frame behind.
     render::leave();
+    chat::editor::give_back();
     match result {
         Ok(exit) => exit.into(),
         // Who closes our output early has seen enough.
@@ -128,7 +131,7 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Trust(args) => commands::trust::run(args),
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),
-        Command::Agent(command) => commands::agent::run(command),
+        Command::Agent(command) => commands::agent::run(command).await,
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
         Command::Doctor(args) => commands::doctor::run(args).await,

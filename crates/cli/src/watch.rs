@@ -228,13 +228,15 @@ impl Screen {
         question::answer(inquiry, who.as_deref(), &self.questions, stopped).await;
     }
 
-    /// The agent of a task, if it is one that asks.
+    /// The agent of a task and what that is about, if it is one that asks: several may work side by side.
     async fn who(&self, asks: &SessionId, session: &SessionId) -> Option<String> {
         if asks == session {
             return None;
         }
         let record = self.journal.session(asks).await.ok().flatten();
-        Some(record.and_then(|record| record.agent).unwrap_or_else(|| "of a task".to_owned()))
+        let Some(Session { agent: Some(agent), title, .. }) = record else { return Some("of a task".to_owned()) };
+        let about = title.strip_suffix(&format!(" (@{agent} subagent)")).filter(|about| !about.is_empty());
+        Some(about.map_or_else(|| agent.clone(), |about| format!("{agent} ({about})")))
     }
 }
 

@@ -44,11 +44,11 @@ impl Message {
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "UserOnTheWire", into = "UserOnTheWire")]
 pub struct User {
     /// Its id.
     pub id: MessageId,
     /// The session it belongs to.
-    #[serde(rename = "sessionID")]
     pub session_id: SessionId,
     /// When it was made.
     pub time: MessageTime,
@@ -56,15 +56,53 @@ pub struct User {
     pub agent: String,
     /// The model that is asked.
     pub model: ModelRef,
+    /// Which named set of its options it is asked with.
+    pub variant: Option<String>,
     /// The form that the answer is to have; words where left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<OutputFormat>,
     /// What the turn that answers it did to files, and what it was about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<TurnSummary>,
     /// What the agent is told besides, for this prompt alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
+}
+
+/// A prompt as it is stored and sent: the variant stands in the model.
+#[derive(Serialize, Deserialize)]
+struct UserOnTheWire {
+    id: MessageId,
+    #[serde(rename = "sessionID")]
+    session_id: SessionId,
+    time: MessageTime,
+    agent: String,
+    model: AskedModel,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<TurnSummary>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AskedModel {
+    #[serde(flatten)]
+    model: ModelRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    variant: Option<String>,
+}
+
+impl From<User> for UserOnTheWire {
+    fn from(User { id, session_id, time, agent, model, variant, format, summary, system }: User) -> Self {
+        Self { id, session_id, time, agent, model: AskedModel { model, variant }, format, summary, system }
+    }
+}
+
+impl From<UserOnTheWire> for User {
+    fn from(user: UserOnTheWire) -> Self {
+        let UserOnTheWire { id, session_id, time, agent, model, format, summary, system } = user;
+        let AskedModel { model, variant } = model;
+        Self { id, session_id, time, agent, model, variant, format, summary, system }
+    }
 }
 
 /// What a turn came to.
@@ -238,5 +276,32 @@ impl Failure {
     /// What a person reads.
     pub fn message(&self) -> &str {
         self.data.get("message").and_then(|message| message.as_str()).unwrap_or(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn the_variant_of_a_prompt_stands_in_its_model() {
+        let user = |model: Value| {
+            json!({
+                "role": "user", "id": "msg_0001", "sessionID": "ses_0001", "time": {"created": 1}, "agent": "build",
+                "model": model,
+            })
+        };
+        for variant in [None, Some("high")] {
+            let mut model = json!({"providerID": "v", "modelID": "m"});
+            if let Some(variant) = variant {
+                model["variant"] = variant.into();
+            }
+            let message: Message = serde_json::from_value(user(model.clone())).unwrap();
+            let Message::User(read) = &message else { panic!("it is a prompt") };
+            assert_eq!((read.variant.as_deref(), read.model.model_id.as_str()), (variant, "m"));
+            assert_eq!(serde_json::to_value(&message).unwrap(), user(model));
+        }
     }
 }

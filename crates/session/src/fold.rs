@@ -224,6 +224,7 @@ mod tests {
                 time: MessageTime::default(),
                 agent: String::new(),
                 model: ModelRef { provider_id: String::new(), model_id: String::new() },
+                variant: None,
                 format: None,
                 summary: None,
                 system: None,

@@ -2,13 +2,14 @@
 //!
 //! They are read when a turn begins, and again only where one changed, so the system prompt stays the same bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use futures::future::{BoxFuture, join_all};
 use globset::{GlobBuilder, GlobMatcher};
-use haft_permission::{Access, Asker, Effect, Gate, Grant};
+use haft_permission::{Access, Asker, Done, Effect, Gate, Grant};
 use haft_project::{Files, Located, Opened, Place, Target};
 use haft_tool::{Marks, Stamp};
 
@@ -21,6 +22,8 @@ const MAX_FILES: usize = 32;
 const MAX_BYTES: usize = 48 * 1024;
 /// Most bytes of all files together.
 const MAX_ALL: usize = 192 * 1024;
+/// Most addresses that are read.
+const MAX_PAGES: usize = 8;
 /// Most names that are looked at for the patterns of one session.
 const MAX_LOOKED: usize = 10_000;
 
@@ -43,7 +46,8 @@ pub struct InstructionFiles {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     /// A path or a pattern (`*`, `?`, `**`, `{a,b}`): absolute, below `~/`, or looked for in the working folder and
-    /// those above it up to the top of the work tree. An address is not fetched: nobody is contacted unasked.
+    /// those above it up to the top of the work tree. Or an address (`https://…`), which is read through
+    /// [`Options::pages`](crate::Options).
     pub pattern: String,
     /// Whether the user wrote it. A project's own settings open nothing outside the project.
     pub by_user: bool,
@@ -55,6 +59,19 @@ pub(crate) struct Instructions {
     read: BTreeMap<PathBuf, Read>,
     /// In the order they are told.
     told: Vec<PathBuf>,
+    /// What the addresses say that settings name. They are read once: `None` until then.
+    pages: Option<Vec<(String, String)>>,
+}
+
+/// Reads what addresses say.
+pub trait Pages: Send + Sync {
+    /// The text at `url`, of at most `limit` bytes. `by_user`: the user wrote the address, so it may lead anywhere;
+    /// otherwise to the public internet alone. Takes seconds at most; dropping the future ends it.
+    ///
+    /// # Errors
+    ///
+    /// A text for people that says why there is none.
+    fn read<'a>(&'a self, url: &'a str, by_user: bool, limit: usize) -> BoxFuture<'a, Result<String, String>>;
 }
 
 #[derive(Debug, Clone)]
@@ -78,6 +95,7 @@ impl Instructions {
     pub(crate) async fn refresh(
         &mut self,
         wanted: &InstructionFiles,
+        pages: Option<&dyn Pages>,
         place: &Place,
         gate: &Gate,
         asker: &Asker,
@@ -116,6 +134,11 @@ impl Instructions {
         }
         changed |= told != self.told;
         (self.read, self.told) = (read, told);
+        if self.pages.is_none() {
+            let pages = fetched(wanted, pages, gate, asker, room).await;
+            changed |= !pages.is_empty();
+            self.pages = Some(pages);
+        }
         changed
     }
 
@@ -127,8 +150,63 @@ impl Instructions {
             marks.tell(path);
             all.push_str(&format!("\n\nInstructions from: {}\n{}", path.display(), text.trim()));
         }
+        for (url, text) in self.pages.iter().flatten() {
+            all.push_str(&format!("\n\nInstructions from: {url}\n{}", text.trim()));
+        }
         all
     }
+}
+
+fn is_address(pattern: &str) -> bool {
+    pattern.starts_with("http://") || pattern.starts_with("https://")
+}
+
+/// What the addresses say that settings name, side by side, each once, as far as there is `room` for them in bytes.
+async fn fetched(
+    wanted: &InstructionFiles,
+    pages: Option<&dyn Pages>,
+    gate: &Gate,
+    asker: &Asker,
+    mut room: usize,
+) -> Vec<(String, String)> {
+    let Some(pages) = pages else { return Vec::new() };
+    let mut named: Vec<&Named> = wanted.named.iter().filter(|named| is_address(&named.pattern)).collect();
+    let mut seen = BTreeSet::new();
+    named.retain(|named| seen.insert(&named.pattern));
+    named.truncate(MAX_PAGES);
+    let read = named.into_iter().map(async |Named { pattern: url, by_user }| {
+        // Whoever named it gave the leave; the record says that it was used.
+        let access = Access::new("webfetch", url).with(Effect::Host(host(url).to_owned()));
+        let leave = gate.ask(asker, &crate::calls::everything(), access).await;
+        let grant = leave.map_err(|denied| denied.to_string());
+        let text = match grant {
+            Ok(grant) => {
+                grant.note(Done::Spoke(host(url).to_owned()));
+                pages.read(url, *by_user, MAX_BYTES).await
+            }
+            Err(why) => Err(why),
+        };
+        (url.clone(), text)
+    });
+    let mut told = Vec::new();
+    for (url, text) in join_all(read).await {
+        match text {
+            Ok(text) if text.len() <= room => {
+                room -= text.len();
+                told.push((url, text));
+            }
+            Ok(_) => tracing::warn!(url, "instructions from an address are left out: there are too many"),
+            Err(why) => tracing::warn!(url, why, "instructions from an address are left out"),
+        }
+    }
+    told
+}
+
+/// The host of an address, with its port.
+fn host(url: &str) -> &str {
+    let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
+    let host = behind.split(['/', '?', '#']).next().unwrap_or(behind);
+    host.rsplit_once('@').map_or(host, |(_, host)| host)
 }
 
 /// The files there are, in the order they are told, each once.
@@ -160,8 +238,7 @@ fn find(wanted: &InstructionFiles, place: &Place) -> Vec<Candidate> {
     }
     let mut looked = 0;
     for Named { pattern, by_user } in &wanted.named {
-        if pattern.starts_with("http://") || pattern.starts_with("https://") {
-            tracing::warn!(pattern, "instructions from an address are not fetched yet");
+        if is_address(pattern) {
             continue;
         }
         for path in named(pattern, &folders, wanted.home.as_deref(), &mut looked) {
@@ -298,6 +375,20 @@ mod tests {
     use haft_protocol::Clock;
     use std::fs;
 
+    /// One page, which everybody may read, and one that only the user may name.
+    struct Shelf;
+
+    impl Pages for Shelf {
+        fn read<'a>(&'a self, url: &'a str, by_user: bool, limit: usize) -> BoxFuture<'a, Result<String, String>> {
+            let text = match (url, by_user) {
+                ("https://example.org/rules.md", _) | ("http://localhost/rules.md", true) => Ok(format!(" {url} ")),
+                (long, _) if long.contains("long.md") => Ok("x".repeat(limit)),
+                _ => Err("it is not there".to_owned()),
+            };
+            Box::pin(async { text })
+        }
+    }
+
     struct Ground {
         folder: tempfile::TempDir,
         place: Place,
@@ -326,7 +417,7 @@ mod tests {
             let clock = Clock::scripted(1);
             let gate = Gate::new(clock.clone(), Answerer::Nobody, |_| {});
             let asker = Asker { session: clock.mint(), call: None };
-            let changed = instructions.refresh(wanted, &self.place, &gate, &asker).await;
+            let changed = instructions.refresh(wanted, Some(&Shelf), &self.place, &gate, &asker).await;
             let text = instructions.text(&Marks::default());
             (text.replace(&self.base().display().to_string(), "BASE"), changed)
         }
@@ -390,7 +481,28 @@ mod tests {
         check("doc?/{a,c}.md", &["top/docs/a.md", "top/docs/c.md"]).await;
         check("none/*.md", &[]).await;
         check("docs/[", &[]).await;
-        check("https://example.org/rules.md", &[]).await;
+    }
+
+    #[tokio::test]
+    async fn settings_name_addresses_too_and_each_is_read_once() {
+        let ground = Ground::with(&[("top/AGENTS.md", "top")]);
+        let page = "https://example.org/rules.md";
+        let told = async |by_user: bool, urls: &[&str]| {
+            ground.told(&mut Instructions::default(), &named_by(by_user, urls)).await.0
+        };
+        let want = format!("\n\nInstructions from: {page}\n{page}");
+        assert_eq!(told(false, &[page, page, "https://example.org/none.md"]).await, want);
+        assert_eq!(told(false, &["http://localhost/rules.md"]).await, "");
+        assert!(told(true, &["http://localhost/rules.md"]).await.contains("Instructions from: http://localhost"));
+        let many: Vec<String> = (0..=MAX_PAGES).map(|n| format!("https://example.org/long.md?{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(told(false, &many).await.matches("Instructions from").count(), MAX_ALL / MAX_BYTES);
+        let (mut instructions, wanted) = (Instructions::default(), named_by(false, &[page]));
+        assert!(ground.told(&mut instructions, &wanted).await.1);
+        assert!(!ground.told(&mut instructions, &wanted).await.1);
+        let row = |url: &str, want: &str| assert_eq!(host(url), want);
+        row("https://example.org/a@b", "example.org");
+        row("http://me:key@[::1]:80?x", "[::1]:80");
     }
 
     #[tokio::test]

@@ -45,7 +45,8 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
     let memory = memory(setup, record, &History::default(), Vec::new(), kin.clone());
     let mut instructions = Instructions::default();
     let asker = Asker { session: record.id.clone(), call: None };
-    instructions.refresh(&setup.options.instructions, &setup.place, &setup.gate, &asker).await;
+    let (wanted, pages) = (&setup.options.instructions, setup.options.pages.as_deref());
+    instructions.refresh(wanted, pages, &setup.place, &setup.gate, &asker).await;
     let (cast, command) = Casting::new(Arc::clone(setup), kin.variant.clone()).of(&prompt)?;
     let role = Role::new(setup, cast, record, &memory, &instructions.text(&memory.marks));
     let intake = Intake { setup: Arc::clone(setup), calls: role.calls.clone() };
@@ -65,6 +66,7 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
         time: MessageTime { created: setup.clock.now_ms(), completed: None },
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
+        variant: cast.session_model().variant,
         format: None,
         summary: None,
         system: None,

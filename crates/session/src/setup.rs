@@ -10,7 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, Compaction, InstructionFiles, Model, Questions, TaskLimits};
+use crate::{Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, TaskLimits};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -48,6 +48,8 @@ pub struct Options {
     pub commands: Vec<Command>,
     /// Where a project and its user say how to work.
     pub instructions: InstructionFiles,
+    /// Who reads those that are at an address; they are left out where nobody does.
+    pub pages: Option<Arc<dyn Pages>>,
     /// How far it may go by itself.
     pub limits: TurnLimits,
     /// Whether a turn goes on when the user refused a call without saying what they want instead.
@@ -68,6 +70,8 @@ pub struct Options {
     pub compaction: Compaction,
     /// The model for titles, where they are wanted and no agent `title` names another.
     pub small: Option<Model>,
+    /// What is remembered of files, so that changes to them can be taken back; nothing where left out.
+    pub past: Option<Past>,
 }
 
 /// What agents may hand to others.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::ModelArg;
+use super::undo::{Diff, Fork, Redo, Undo};
 
 /// `haft session`
 #[derive(Debug, Subcommand)]
@@ -47,6 +48,20 @@ pub(crate) enum Session {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+    /// Sum a session up, so that it goes on with the summary; prints it. What was said stays stored
+    Compact {
+        /// The session; the newest of this folder if left out
+        id: Option<String>,
+        /// What the summary is to dwell on
+        #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
+        focus: Option<String>,
+        /// The model that sums it up, as VENDOR/MODEL; the session's own if left out
+        #[arg(long, short = 'm', value_name = "VENDOR/MODEL", value_hint = ValueHint::Other)]
+        model: Option<String>,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
     /// Remove sessions, with the tasks that they started
     Delete {
         /// The sessions
@@ -83,25 +98,14 @@ pub(crate) enum Session {
     Export(SessionExport),
     /// Read a session that haft or OpenCode wrote; it becomes one of this folder
     Import(SessionImport),
-    /// Sum a session up, so that it goes on with the summary; prints it. What was said stays stored
-    Compact {
-        /// The session; the newest of this folder if left out
-        id: Option<String>,
-        /// What the summary is to dwell on
-        #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
-        focus: Option<String>,
-        /// The model that sums it up, as VENDOR/MODEL; the session's own if left out
-        #[arg(long, short = 'm', value_name = "VENDOR/MODEL", value_hint = ValueHint::Other)]
-        model: Option<String>,
-        /// Look at this folder
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        dir: Option<PathBuf>,
-    },
     /// Copy a session into a new one, which can go another way; prints the new one's id
-    Fork {
-        /// The session
-        id: String,
-    },
+    Fork(Fork),
+    /// Take back the last prompt, with what was done to files for it; lists the files first
+    Undo(Undo),
+    /// Bring back what was undone; lists the files first
+    Redo(Redo),
+    /// What a session did to files
+    Diff(Diff),
     /// Run a session again with the model's recorded answers and real tools, in a copy of its project, and say where the
     /// results differ
     Replay(Box<Replay>),

@@ -1,4 +1,6 @@
-//! `haft agent`: the agents that can be named.
+//! `haft agent`: the agents that can be named, and new ones.
+
+mod create;
 
 use anyhow::Result;
 use haft_session::Agent;
@@ -10,12 +12,13 @@ use crate::render::{self, spelled};
 use crate::report::Exit;
 use crate::wire::Ground;
 
-pub(crate) fn run(command: args::Agent) -> Result<Exit> {
+pub(crate) async fn run(command: args::Agent) -> Result<Exit> {
     match command {
         args::Agent::List { json, dir } => {
             let agents = agents::all(&Ground::at(dir.as_deref())?)?;
             list(agents.all(), json)
         }
+        args::Agent::Create(args) => create::run(args).await,
     }
 }
 

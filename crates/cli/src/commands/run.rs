@@ -11,7 +11,7 @@ use haft_permission::{Answerer, Rule};
 use haft_project::Place;
 use haft_protocol::{Id, ModelRef, Session as Record, SessionId, Tokens};
 use haft_sandbox::Rung;
-use haft_session::{Agent, Model, NewSession, Prompt, Session, Setup, TurnEnd};
+use haft_session::{Agent, Model, NewSession, Prompt, Session, SessionError, Setup, TurnEnd};
 use haft_store::{Filter, Journal};
 use tokio_util::sync::CancellationToken;
 
@@ -77,6 +77,8 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
         ground.setup(journal.clone(), model, answerer, &rules(answerer), agents)?
     };
     limit(&args, &mut setup);
+    // Nobody is there afterwards to whom the end of a task could be told.
+    setup.options.tasks.wake = true;
     if let Some(chosen) = chosen(&args, &setup.model) {
         // Finding it once more, for its variant, would go past the recorder.
         prompt = prompt.model(chosen, args.variant.clone().filter(|_| args.record.is_none()));
@@ -229,7 +231,7 @@ pub(crate) async fn play<Told: Future<Output = Result<()>>>(
     let mut screen = tokio::spawn(screen.follow(session.id().clone(), over.clone(), stopped.clone()));
     let mut signals = Signals::listen()?;
     let end = {
-        let mut turn = std::pin::pin!(session.prompt(prompt));
+        let mut turn = std::pin::pin!(to_rest(&session, prompt));
         loop {
             tokio::select! {
                 // The prompt must be on its way before anything can stop it.
@@ -284,6 +286,14 @@ pub(crate) async fn play<Told: Future<Output = Result<()>>>(
             Ok(Exit::Interrupted)
         }
         Err(source) => Err(InSession { id: session.id().clone(), source }.into()),
+    }
+}
+
+/// Asks, and waits for the tasks that go on behind the turn too. Returns how the last turn ended.
+async fn to_rest(session: &Session, prompt: Prompt) -> Result<TurnEnd, SessionError> {
+    match session.prompt(prompt).await? {
+        end @ TurnEnd::Finished(_) => Ok(session.rest().await?.unwrap_or(end)),
+        end @ (TurnEnd::Limit { .. } | TurnEnd::Circles { .. } | TurnEnd::Refused | TurnEnd::Aborted) => Ok(end),
     }
 }
 

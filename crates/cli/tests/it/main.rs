@@ -27,6 +27,8 @@ mod models;
 mod network;
 #[cfg(target_os = "linux")]
 mod power;
+#[cfg(target_os = "linux")]
+mod replay;
 mod rules;
 mod run;
 mod session;

@@ -52,7 +52,7 @@ fn tasks_ask_in_their_own_names_and_show_what_they_do() {
     let task = |about: &str| json!({"call": "task", "args": {"description": about, "prompt": about, "subagent_type": "explore"}});
     let two = json!({"answer": [task("one thing"), task("another thing")]}).to_string();
     let mut terminal = run(&machine, &[&two, DONE]);
-    terminal.wait_for("The agent explore at its task wants to run a command\n  echo looked\n  [a] always: adds the rule  bash \"echo *\": allow  for this project\n  [y] yes, once");
+    terminal.wait_for("thing) at its task wants to run a command\n  echo looked\n  [a] always: adds the rule  bash \"echo *\": allow  for this project\n  [y] yes, once");
     terminal.type_text("y\n");
     terminal.wait_for_times(CHOICES, 2);
     terminal.type_text("y\n");

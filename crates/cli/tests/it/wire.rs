@@ -89,6 +89,7 @@ fn asked(history: &History) -> History {
         time: MessageTime { created: clock.now_ms(), completed: None },
         agent: "build".to_owned(),
         model: ModelRef { provider_id: "own".to_owned(), model_id: "m1".to_owned() },
+        variant: None,
         format: None,
         summary: None,
         system: None,

@@ -1,6 +1,6 @@
 //! From stored messages back to what the model said.
 
-use haft_llm::{Answer, Beat, Chunk, Finish, Usage};
+use haft_llm::{Answer, Beat, Chunk, Finish, Purpose, Usage};
 use haft_protocol::{History, Message, PartKind, Tokens, ToolState, Turned};
 use haft_tool::INVALID;
 use serde_json::Value;
@@ -64,7 +64,9 @@ fn answer(turned: &Turned) -> (Answer, End) {
     chunks.extend(calls);
     chunks.extend(usage.map(Chunk::Usage));
     chunks.push(Chunk::Finish(finish));
-    (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect() }, end)
+    let is_summary = matches!(&turned.info, Message::Assistant(answer) if answer.summary);
+    let purpose = if is_summary { Purpose::Compaction } else { Purpose::Step };
+    (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect(), purpose }, end)
 }
 
 /// `answer` with the folder `was` called `is` in the arguments of its calls.
@@ -76,7 +78,7 @@ pub fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
         }
         other => other,
     };
-    Answer { beats: answer.beats.into_iter().map(moved).collect() }
+    Answer { beats: answer.beats.into_iter().map(moved).collect(), ..answer }
 }
 
 /// Whether another call of the same answer made this one.

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::scene::{Scene, call, edit, says};
 
 /// Why no model would take `request`, if one would not.
-fn fault(request: &Request) -> Option<String> {
+pub(crate) fn fault(request: &Request) -> Option<String> {
     let mut open: Vec<String> = Vec::new();
     for message in &request.messages {
         match &**message {

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod aborts;
 mod behind;
 mod compaction;
 mod crash;
+mod designs;
 mod ends;
 mod forms;
 mod limits;
@@ -16,5 +18,6 @@ mod shown;
 mod stored;
 mod tasks;
 mod titles;
+mod undo;
 mod wire;
 mod within;

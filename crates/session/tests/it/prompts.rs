@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use haft_llm::{Content, FailKind, Failing, Message as Sent, Step};
 use haft_permission::{Action, Rule};
 use haft_protocol::{Event, Failure, Status};
-use haft_session::{Draft, Mode, Prompt, Session, SessionError, TurnEnd};
+use haft_session::{Delivery, Draft, Mode, Prompt, Session, SessionError, TurnEnd};
 use haft_tool::{AnyTool, Call, Output, Spec, ToolError};
 use serde_json::{Value, json};
 
@@ -87,6 +87,68 @@ async fn a_prompt_that_comes_meanwhile_steers_the_turn() {
     for pair in requests.windows(2) {
         assert_eq!(pair[0].messages, pair[1].messages[..pair[0].messages.len()], "what was sent stays as it was");
     }
+}
+
+#[tokio::test]
+async fn a_prompt_may_wait_for_the_end_of_the_turn() {
+    let mut scene = Scene::with(&[]);
+    scene.model(vec![waits()]).model(vec![says("First.")]).model(vec![says("Second.")]).model(vec![says("Third.")]);
+    let session = scene.session().await;
+    let queued = async |words: &str| {
+        until(&scene, &session, runs).await;
+        session.prompt(Prompt::text(words).delivery(Delivery::Queue)).await
+    };
+    let (first, second, third, ()) =
+        tokio::join!(session.prompt(Prompt::text("one")), queued("two"), queued("three"), async {
+            until(&scene, &session, runs).await;
+            // Behind both of them in the inbox, so that they are taken in when it has its answer.
+            assert!(matches!(session.shell("true").await, Err(SessionError::Busy(_))));
+            go(&scene);
+        });
+    assert_eq!(
+        (second.unwrap(), third.unwrap()),
+        (TurnEnd::Finished("stop".to_owned()), TurnEnd::Finished("stop".to_owned()))
+    );
+    let transcript = crate::scene::transcript(&scene.journal.history(session.id()).await.unwrap());
+    assert_eq!(first.unwrap(), TurnEnd::Finished("stop".to_owned()));
+    expect![[r#"
+        user
+          text: one
+        model [tool-calls]
+          bash: echo begun; while ! [ -e go ]; do sleep 0.01; done
+        model [stop]
+          text: First.
+        user
+          text: two
+        model [stop]
+          text: Second.
+        user
+          text: three
+        model [stop]
+          text: Third.
+    "#]]
+    .assert_eq(&transcript);
+}
+
+#[tokio::test]
+async fn a_stop_forgets_the_prompts_that_wait_for_the_end_of_the_turn() {
+    let mut scene = Scene::with(&[]);
+    scene.model(vec![waits()]).model(vec![says("never asked")]);
+    let session = scene.session().await;
+    let (first, second, ()) = tokio::join!(
+        session.prompt(Prompt::text("one")),
+        async {
+            until(&scene, &session, runs).await;
+            session.prompt(Prompt::text("two").delivery(Delivery::Queue)).await
+        },
+        async {
+            until(&scene, &session, runs).await;
+            assert!(matches!(session.shell("true").await, Err(SessionError::Busy(_))));
+            session.abort().await;
+        }
+    );
+    assert_eq!((first.unwrap(), second.unwrap()), (TurnEnd::Aborted, TurnEnd::Aborted));
+    assert_eq!(scene.journal.history(session.id()).await.unwrap().messages().len(), 2);
 }
 
 #[tokio::test]

@@ -36,6 +36,7 @@ pub(crate) fn prompt(session: &Session, id: &str) -> Message {
         time: MessageTime::default(),
         agent: "build".to_owned(),
         model: ModelRef { provider_id: "v".to_owned(), model_id: "m".to_owned() },
+        variant: None,
         format: None,
         summary: None,
         system: None,

@@ -119,7 +119,7 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// How long ago `ms` (Unix milliseconds) is.
-fn ago(ms: u64) -> String {
+pub(crate) fn ago(ms: u64) -> String {
     let now = haft_protocol::Clock::system().now_ms();
     let seconds = now.saturating_sub(ms) / 1000;
     match seconds {

@@ -251,6 +251,7 @@ impl Writer {
             time,
             agent: "build".to_owned(),
             model,
+            variant: Some("high".to_owned()),
             format: None,
             summary: None,
             system: None,
