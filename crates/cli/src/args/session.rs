@@ -167,7 +167,7 @@ pub(crate) struct Pack {
 }
 
 /// `haft session export`
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Args)]
 pub(crate) struct SessionExport {
     /// The session; the newest of this folder if left out
     pub id: Option<String>,
@@ -195,7 +195,7 @@ pub(crate) enum ExportFormat {
 }
 
 /// `haft session import`
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Args)]
 pub(crate) struct SessionImport {
     /// The file; `-` for standard input
     #[arg(value_hint = ValueHint::FilePath)]

@@ -73,6 +73,9 @@ async fn open(
     journal: &haft_store::Journal,
 ) -> Result<Opening> {
     let mut resumed = resumed(args.session.as_deref(), args.r#continue, &here, journal).await?;
+    if let Some(record) = resumed.as_ref().filter(|_| !args.fork) {
+        crate::commands::session::follow::offer(journal, record).await?;
+    }
     let answerer = if std::io::stdin().is_terminal() || args.auto {
         ask::answerer(args.auto)
     } else {
@@ -81,6 +84,7 @@ async fn open(
     };
     let asking = if answerer == haft_permission::Answerer::Person { Asking::Person } else { Asking::Nobody };
     let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?;
+    crate::retention::apply(journal, ground.config.retention, &ground.folders.data, clock()?.now_ms()).await;
     if let Some(record) = resumed.as_mut().filter(|_| args.fork) {
         let copy = Session::fork(journal, &clock()?, &record.id, None).await?;
         let unknown = || haft_session::SessionError::Unknown(copy.clone());

@@ -79,13 +79,17 @@ fn is_everybodys(error: &StoreError) -> bool {
 }
 
 async fn one(opencode: &mut Opencode, listed: &Listed, journal: &Journal, dry: bool, tally: &mut Tally) -> Result<()> {
-    let lease = match journal.claim(&listed.id) {
-        Ok(lease) => lease,
-        Err(StoreError::Busy { .. }) => {
-            tally.own += 1;
-            return Ok(());
-        }
-        Err(error) => return Err(error.into()),
+    // Nobody can be at work on one that is not here.
+    let lease = match journal.session(&listed.id).await? {
+        None => None,
+        Some(_) => match journal.claim(&listed.id) {
+            Ok(lease) => Some(lease),
+            Err(StoreError::Busy { .. }) => {
+                tally.own += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        },
     };
     let theirs = Portable::read(opencode.session(listed).await?)?;
     match standing(journal, &theirs).await? {

@@ -42,6 +42,9 @@ pub(crate) async fn run(args: Run) -> Result<Exit> {
 
 async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> Result<Exit> {
     let mut resumed = resumed(args.session.as_deref(), args.r#continue, &here, journal).await?;
+    if let Some(record) = resumed.as_ref().filter(|_| !args.fork) {
+        crate::commands::session::follow::offer(journal, record).await?;
+    }
     // A session goes on where it was, wherever it is called from.
     let answerer = ask::answerer(args.auto);
     let asking = if answerer == Answerer::Person { Asking::Person } else { Asking::Nobody };

@@ -4,7 +4,7 @@ mod compact;
 mod delete;
 mod diff;
 pub(crate) mod export;
-mod follow;
+pub(crate) mod follow;
 mod fork;
 mod import;
 mod list;

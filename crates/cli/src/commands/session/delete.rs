@@ -35,7 +35,7 @@ async fn delete(ids: &[SessionId], yes: bool, folders: &Folders, journal: &Journ
         for family in &families {
             render::complain(&line(family));
         }
-        let Some(answer) = asked("Remove what was said there for ever? [y/N] ")? else {
+        let Some(answer) = asked("Remove what was said there for ever? [y/N] ", false)? else {
             return Err(Usage("nobody is there to be asked; --yes removes without asking".to_owned()).into());
         };
         if !answer {
@@ -73,13 +73,16 @@ fn line(family: &[Record]) -> String {
     clean(&format!("{}  {}{tasks}", first.id, first.title)).replace('\n', " ")
 }
 
-/// Asks on the terminal; `None` where there is none.
-pub(super) fn asked(question: &str) -> Result<Option<bool>> {
+/// Asks on the terminal; `None` where there is none. `otherwise`: what an empty line says.
+pub(super) fn asked(question: &str, otherwise: bool) -> Result<Option<bool>> {
     if ask::answerer(false) != haft_permission::Answerer::Person {
         return Ok(None);
     }
     let line = ask::read_line(question)?.unwrap_or_default();
-    Ok(Some(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")))
+    Ok(Some(match line.trim().to_lowercase().as_str() {
+        "" => otherwise,
+        word => matches!(word, "y" | "yes"),
+    }))
 }
 
 /// The files of whole outputs that a session's calls kept.

@@ -6,11 +6,23 @@ use anyhow::Result;
 use haft_protocol::{Clock, Event, Session};
 use haft_store::{Journal, Owner};
 
+use super::delete::asked;
 use crate::render::{self, Paint, Render, Text, errors, out, out_is_terminal};
 use crate::report::Exit;
 
 /// How often it is looked whether anybody still works on it.
 const LOOK_FOR_OWNER: Duration = Duration::from_millis(500);
+
+/// Says who works on `record`, if somebody does, and offers to watch until that ends.
+pub(crate) async fn offer(journal: &Journal, record: &Session) -> Result<()> {
+    let Some(owner) = journal.owner(&record.id) else { return Ok(()) };
+    let who = who(owner, Clock::system().now_ms());
+    let question = format!("Another haft is at work on this session: {who}. Watch until that ends? [Y/n] ");
+    if asked(&question, true)? == Some(true) {
+        follow(journal, record, false).await?;
+    }
+    Ok(())
+}
 
 /// Shows what changes in `id` until nobody works on it any more, or it is removed.
 pub(super) async fn follow(journal: &Journal, record: &Session, json: bool) -> Result<Exit> {
@@ -23,7 +35,7 @@ pub(super) async fn follow(journal: &Journal, record: &Session, json: bool) -> R
     }
     let clock = Clock::system();
     match journal.owner(id) {
-        Some(owner) => render::complain(&format!("(watching what {})", who(owner, clock.now_ms()))),
+        Some(owner) => render::complain(&format!("(watching {})", who(owner, clock.now_ms()))),
         None => {
             render::complain("(nobody works on it now)");
             return Ok(Exit::Done);
@@ -70,13 +82,13 @@ fn show(event: &Event, json: bool, shown: &mut dyn Render) -> Result<()> {
     Ok(())
 }
 
-/// The process that works on a session, and since when, as the end of a sentence.
-pub(crate) fn who(owner: Owner, now: u64) -> String {
+/// The process that works on a session, and since when.
+fn who(owner: Owner, now: u64) -> String {
     let minutes = now.saturating_sub(owner.since) / 60_000;
     let since = match minutes {
-        0 => "since less than a minute ago".to_owned(),
+        0 => "for less than a minute".to_owned(),
         1..120 => format!("for {minutes} min"),
         _ => format!("for {} h", minutes / 60),
     };
-    format!("process {} does, which works on it {since}", owner.pid)
+    format!("process {} {since}", owner.pid)
 }

@@ -64,7 +64,7 @@ async fn store(session: Portable, args: &SessionImport, journal: &Journal) -> Re
     }
     let lease = journal.claim(&id)?;
     if journal.session(&id).await?.is_some() && !args.yes {
-        match asked(&format!("Session {id} is there already. Put this one in its place? [y/N] "))? {
+        match asked(&format!("Session {id} is there already. Put this one in its place? [y/N] "), false)? {
             Some(true) => {}
             Some(false) => {
                 render::complain("nothing was changed");

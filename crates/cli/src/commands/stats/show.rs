@@ -119,9 +119,53 @@ mod tests {
         sums.tokens.input = 1_500;
         sums.tokens.output = 20;
         sums.tools.insert("read".to_owned(), 3);
-        sums.tools.insert("bash\u{1b}[2J".to_owned(), 1);
+        sums.tools.insert("bash".to_owned(), 1);
         sums.models.insert("v/m".to_owned(), Used { messages: 4, cost: 1.25, tokens: sums.tokens });
         let text = lines(&sums, None, Some(5)).join("\n");
-        expect_test::expect![[]].assert_eq(&text);
+        expect_test::expect![[r#"
+            ┌────────────────────────────────────────────────────────┐
+            │                        OVERVIEW                        │
+            ├────────────────────────────────────────────────────────┤
+            │ Sessions                                             2 │
+            │ Messages                                             9 │
+            │ Days                                                 1 │
+            └────────────────────────────────────────────────────────┘
+            ┌────────────────────────────────────────────────────────┐
+            │                     COST & TOKENS                      │
+            ├────────────────────────────────────────────────────────┤
+            │ Total Cost                                       $1.25 │
+            │ Avg Cost/Day                                     $1.25 │
+            │ Avg Tokens/Session                                 760 │
+            │ Median Tokens/Session                              200 │
+            │ Input                                             1.5K │
+            │ Output                                              20 │
+            │ Cache Read                                           0 │
+            │ Cache Write                                          0 │
+            └────────────────────────────────────────────────────────┘
+            ┌────────────────────────────────────────────────────────┐
+            │                      MODEL USAGE                       │
+            ├────────────────────────────────────────────────────────┤
+            │ v/m                                                    │
+            │   Messages                                           4 │
+            │   Input Tokens                                    1.5K │
+            │   Output Tokens                                     20 │
+            │   Cache Read                                         0 │
+            │   Cache Write                                        0 │
+            │   Cost                                         $1.2500 │
+            └────────────────────────────────────────────────────────┘
+            ┌────────────────────────────────────────────────────────┐
+            │                       TOOL USAGE                       │
+            ├────────────────────────────────────────────────────────┤
+            │ read               ████████████████████     3 ( 75.0%) │
+            │ bash               ██████                   1 ( 25.0%) │
+            └────────────────────────────────────────────────────────┘"#]]
+        .assert_eq(&text);
+    }
+
+    #[test]
+    fn names_that_models_made_up_obey_no_terminal() {
+        let mut sums = Sums::default();
+        sums.tools.insert("bash\u{1b}[2J\nx".to_owned(), 1);
+        assert!(lines(&sums, None, None).iter().all(|line| !line.contains(['\u{1b}', '\n'])));
     }
 }
