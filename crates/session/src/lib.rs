@@ -18,6 +18,7 @@
 
 mod agent;
 mod agents;
+mod apart;
 mod architect;
 mod assemble;
 mod background;
@@ -78,6 +79,7 @@ mod workbench;
 
 pub use agent::{Agent, BUILTIN_AGENTS, Draft, Mode, reminder};
 pub use agents::{Agents, Choice};
+pub use apart::{Apart, Worktrees};
 pub use architect::{Design, design};
 pub use assemble::{assemble, definition};
 pub use budget::TaskLimits;
@@ -93,7 +95,6 @@ pub use past::Past;
 pub use policy::{Commands, Folders, compose, one_shot, session_rules};
 pub use portable::{BadPortable, Portable};
 pub use prompt::{Delivery, Prompt, check_format};
-pub use prompt::{Prompt, check_format};
 pub use questions::{NoQuestion, Questions};
 pub use session::Session;
 pub use setup::{Models, NewSession, Options, Setup, Tasks, TurnLimits};

@@ -15,18 +15,22 @@ pub(crate) enum Deed {
     Compact,
     Connect,
     Details,
+    Diff,
+    Editor,
     Exit,
     Export,
     Fork,
     Help,
     Models,
     New,
+    Redo,
     Sessions,
     Share,
     Status,
     Theme,
     Thinking,
     Todos,
+    Undo,
 }
 
 /// A command of the chat's own.
@@ -50,12 +54,15 @@ pub(crate) const OWN: &[Own] = &[
     own(Deed::Compact, "compact", &["summarize"], "[FOCUS]", "sum up what was said so far, and go on with that", false),
     own(Deed::Connect, "connect", &[], "[VENDOR]", "sign in to a vendor of models, or store a key", false),
     own(Deed::Details, "details", &[], "[on|off]", "show what tools did, or only that they did it", true),
+    own(Deed::Diff, "diff", &[], "[last]", "what this session changed in files, or only your last prompt", true),
+    own(Deed::Editor, "editor", &[], "", "write the next prompt in $VISUAL or $EDITOR", true),
     own(Deed::Exit, "exit", &["quit", "q"], "", "leave; the session is kept", true),
-    own(Deed::Export, "export", &[], "[FILE]", "write the session into a new file, as JSON", true),
+    own(Deed::Export, "export", &[], "[FILE]", "write the session into a new file, as JSON or .md", true),
     own(Deed::Fork, "fork", &[], "", "go on in a copy, and leave this session as it is", false),
     own(Deed::Help, "help", &["?"], "", "the commands and keys", true),
     own(Deed::Models, "models", &["model"], "[NAME|NUMBER] [VARIANT]", "the models, or choose one", true),
     own(Deed::New, "new", &["clear"], "", "begin a new session", false),
+    own(Deed::Redo, "redo", &[], "", "bring again what was taken back, files included", false),
     own(
         Deed::Sessions,
         "sessions",
@@ -69,6 +76,7 @@ pub(crate) const OWN: &[Own] = &[
     own(Deed::Theme, "theme", &["themes"], "[auto|dark|light|none]", "the colours", true),
     own(Deed::Thinking, "thinking", &[], "[on|off]", "show what the model thinks", true),
     own(Deed::Todos, "todos", &["todo"], "", "the agent's list of things to do", true),
+    own(Deed::Undo, "undo", &[], "", "take your last prompt back, and what was done to files for it", false),
 ];
 
 const fn own(

@@ -1,22 +1,19 @@
 //! What the chat's own commands do.
 
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use haft_protocol::{Id, Session as Record, SessionId};
-use haft_session::Session;
-use serde_json::json;
+use anyhow::Result;
+use haft_protocol::{Id, Message, Session as Record, SessionId};
+use haft_session::{Portable, Session, To};
 
 use super::commands::{Deed, switched};
-use super::editor::LineSource;
+use super::editor::{Draft, LineSource, edited};
 use super::lists;
 use super::talk::{Flow, Talk};
-use crate::args::{Auth, Login};
+use crate::args::{Auth, ExportFormat, Login};
+use crate::commands::session::export;
 use crate::models::{self, World};
-use crate::render::{Paint, spent};
+use crate::render::{Paint, size, spent};
 use crate::report::Usage;
 use crate::trust::Asking;
 use crate::wire::Ground;
@@ -68,6 +65,10 @@ impl Talk {
                 self.looks.thinking = switch(arguments, self.looks.thinking, name)?;
                 self.look(if self.looks.thinking { "thoughts are shown" } else { "thoughts are not shown" });
             }
+            Deed::Editor => self.editor(source).await?,
+            Deed::Diff => self.diff(arguments).await?,
+            Deed::Undo => self.rewind(To::Back, source).await?,
+            Deed::Redo => self.rewind(To::Forth, source).await?,
             Deed::Theme => self.theme(arguments)?,
             Deed::Share => self.tell("nothing is shared: haft has no server to share through; /export writes a file"),
         }
@@ -299,22 +300,55 @@ impl Talk {
         let Some(record) = &self.record else {
             return Err(Usage("there is nothing to write yet".to_owned()).into());
         };
-        let history = self.journal.history(&record.id).await?;
-        let messages: Vec<_> =
-            history.messages().iter().map(|turned| json!({ "info": turned.info, "parts": turned.parts })).collect();
-        let text = serde_json::to_string_pretty(&json!({ "info": record, "messages": messages }))?;
-        let mut name = String::new();
-        match wanted {
-            "" => write!(name, "{}.json", record.id)?,
-            wanted => name.push_str(wanted),
-        }
+        let session = Portable::stored(&self.journal, &record.id).await?;
+        let name = if wanted.is_empty() { format!("{}.json", record.id) } else { wanted.to_owned() };
         let path = std::path::absolute(&name)?;
-        // What is there already stays as it is.
-        let file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(&path);
-        let mut file =
-            file.with_context(|| format!("cannot write {}; name a file that is not there yet", path.display()))?;
-        file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        let is_markdown = path.extension().is_some_and(|end| end == "md");
+        let format = if is_markdown { ExportFormat::Md } else { ExportFormat::Json };
+        export::write(&path, &export::text(&session, format))?;
         self.tell(&lists::one_line(&format!("written to {}", path.display())));
+        Ok(())
+    }
+
+    /// Shows what was done to files.
+    async fn diff(&mut self, wanted: &str) -> Result<()> {
+        let (Some(record), Some(setup)) = (&self.record, &self.setup) else {
+            return Err(Usage("nothing was done yet".to_owned()).into());
+        };
+        let past = setup.options.past.as_ref();
+        let past =
+            past.ok_or_else(|| Usage("what files were before is not kept here, so nothing can be shown".to_owned()))?;
+        let last = match wanted {
+            "" => None,
+            "last" => {
+                let history = self.journal.history(&record.id).await?;
+                let prompts = history.messages().iter().rev().map(|turned| &turned.info);
+                prompts.filter(|info| matches!(info, Message::User(_))).map(|info| info.id().clone()).next()
+            }
+            _ => return Err(Usage("/diff takes `last` or nothing".to_owned()).into()),
+        };
+        let files = Session::diffs(&self.journal, past, &record.id, last.as_ref()).await?;
+        let lines = lists::diffs(&files, size().columns, self.looks.paint);
+        match lines.is_empty() {
+            true => self.tell("no file differs"),
+            false => self.face.note(lines),
+        }
+        Ok(())
+    }
+
+    /// Has the next prompt written elsewhere.
+    async fn editor(&mut self, source: &mut dyn LineSource) -> Result<()> {
+        source.release();
+        let text = edited("", &self.ground.folders.state.join("scratch")).await?;
+        match (text.trim().is_empty(), &self.complete) {
+            (true, _) => self.tell("nothing was written"),
+            (false, Some(_)) => source.fill(text.trim_end()),
+            // Without an editor of ours there is no line to put it in.
+            (false, None) => {
+                let text = text.trim_end().to_owned();
+                self.say(Draft { shown: text.clone(), text, ..Draft::default() }).await;
+            }
+        }
         Ok(())
     }
 

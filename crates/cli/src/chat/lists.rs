@@ -1,11 +1,11 @@
 //! What a person chooses from, and what an old session ended with. Pure.
 
-use haft_protocol::{Id, Message, PartKind, Session as Record, Todo, Turned};
+use haft_protocol::{FileDiff, Id, Message, PartKind, Session as Record, Todo, Turned};
 use haft_session::Agent;
 
 use super::commands::OWN;
 use crate::commands::session::ago;
-use crate::render::{self, Paint, clean};
+use crate::render::{self, Page, Paint, clean};
 
 /// Most names of a list that are shown.
 pub(super) const MOST: usize = 20;
@@ -63,6 +63,16 @@ pub(super) fn todos(todos: &[Todo], paint: Paint) -> Vec<String> {
     todos.iter().take(MOST).map(row).collect()
 }
 
+/// How files differ, one after the other.
+pub(super) fn diffs(files: &[FileDiff], columns: usize, paint: Paint) -> Vec<String> {
+    let mut page = Page::new(columns);
+    for FileDiff { file, patch, additions, deletions, .. } in files {
+        page.put("", &format!("{file} +{additions} -{deletions}"), |line| paint.bold(line));
+        render::diff_on(&mut page, patch, paint);
+    }
+    page.end().lines().map(str::to_owned).collect()
+}
+
 /// The commands and keys. `prompts`: commands that are prompts, with what they do.
 pub(super) fn help(prompts: &[(String, String)], paint: Paint) -> Vec<String> {
     let mut lines = vec![paint.bold("Commands")];
@@ -83,10 +93,13 @@ pub(super) fn help(prompts: &[(String, String)], paint: Paint) -> Vec<String> {
 }
 
 /// What the keys do.
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 9] = [
     ("!COMMAND", "run a command line yourself; the agent reads what came of it"),
     ("@FILE, @FOLDER, @AGENT", "show a file, or hand the work to an agent"),
-    ("\\ at the end of a line", "go on in the next one"),
+    ("Tab", "complete a command, a file, an agent"),
+    ("Up, Ctrl-R", "what you said before, or look for words in it"),
+    ("Alt-Enter, Ctrl-J, \\ and Enter", "a new line"),
+    ("Ctrl-X Ctrl-E", "go on in $VISUAL or $EDITOR"),
     ("Enter while the agent works", "it reads your words after the step that runs"),
     ("Ctrl-C", "stop the agent; twice: leave"),
     ("Ctrl-D", "leave"),

@@ -2,7 +2,7 @@
 //! the line that is typed, is drawn anew.
 //!
 //! `talk` is the loop, `commands` what a line means, `deeds` what the chat's own commands do, `asks` what waits for an
-//! answer, `editor` where lines come from, `known` what it completes, `lists` and `status` what is shown.
+//! answer, `editor` where lines come from, `known` what it completes, `rewind` what is taken back, `lists` and `status` what is shown.
 
 mod asks;
 pub(crate) mod commands;
@@ -10,6 +10,7 @@ mod deeds;
 pub(crate) mod editor;
 mod known;
 mod lists;
+mod rewind;
 mod status;
 mod talk;
 

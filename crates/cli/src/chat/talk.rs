@@ -417,7 +417,7 @@ impl Talk {
     }
 
     /// Says it to the agent.
-    async fn say(&mut self, draft: Draft) {
+    pub(super) async fn say(&mut self, draft: Draft) {
         let session = match self.session().await {
             Ok(session) => session,
             Err(error) if self.setup.is_none() && self.chosen.name.is_none() => {

@@ -3,7 +3,7 @@
 mod compact;
 mod delete;
 mod diff;
-mod export;
+pub(crate) mod export;
 mod follow;
 mod fork;
 mod import;

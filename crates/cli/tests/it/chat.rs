@@ -269,3 +269,117 @@ fn options_of_the_chat_before_a_command_are_a_mistake() {
     machine.haft(&["--model", "v/m", "run", "go"]).ends(2).says(&["--model belongs to the chat"]);
     machine.haft(&["rnu"]).ends(2).says(&["did you mean `haft run`?"]);
 }
+
+/// Types `text` in a terminal whose keys come one by one, and sends it.
+fn enter(terminal: &mut Terminal, text: &str) {
+    terminal.type_text(&format!("{text}\r"));
+}
+
+/// Leaves a chat that draws: the terminal is then as it was.
+#[track_caller]
+fn leave_drawn(terminal: &mut Terminal) {
+    enter(terminal, "/exit");
+    assert_eq!(terminal.wait_exit(), 0, "{}", terminal.screen());
+    assert!(terminal.echoes(), "the terminal shows what is typed again");
+}
+
+#[test]
+fn a_drawn_chat_lays_out_answers_and_asks_in_place() {
+    let machine = Machine::uncaged(&[]);
+    let answer = r#"{"answer":[{"text":"It is **done**.\n\n- one\n- two","pieces":5},{"usage":{"input":120,"output":5}}]}"#;
+    let mut terminal = chat(&machine, &[TOUCH, answer], &[]);
+    enter(&mut terminal, "go");
+    terminal.wait_for("[n] no, stop  or say what to do instead:\nanswer › ");
+    enter(&mut terminal, "y");
+    terminal.wait_for("It is done.\n\n• one\n• two\n\nbuild · script/");
+    terminal.wait_for("120 tokens in, 5 out");
+    assert!(machine.project().join("made").exists());
+    leave_drawn(&mut terminal);
+    assert_eq!(terminal.times("answer › y"), 1, "what was answered stays: {}", terminal.screen());
+    assert!(terminal.screen().contains("build › go\n"), "what was said stays: {}", terminal.screen());
+}
+
+#[test]
+fn a_drawn_chat_takes_words_while_it_works() {
+    let settings = json!({"permission": {"bash": "allow"}}).to_string();
+    let machine = Machine::uncaged(&[("opencode.json", &settings)]);
+    let mut gate = gate(&machine);
+    let pause = json!({"answer": [{"call": "bash", "args": {"command": "echo begun; read line < gate"}}]});
+    let mut terminal = chat(&machine, &[&pause.to_string(), HI, DONE], &[]);
+    enter(&mut terminal, "go");
+    terminal.wait_for("begun\nbuild › what you say now is read after this step");
+    terminal.type_text("and look");
+    terminal.wait_for("begun\nbuild › and look");
+    enter(&mut terminal, " at b.txt");
+    terminal.wait_for("queued: it is read after the step that runs");
+    gate.write_all(b"go\n").unwrap();
+    terminal.wait_for("Hi there.");
+    terminal.wait_for("\nbuild · script/");
+    leave_drawn(&mut terminal);
+    assert!(machine.newest_session().to_string().contains("and look at b.txt"));
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_of_a_drawn_chat() {
+    let machine = Machine::uncaged(&[]);
+    let mut terminal = chat(&machine, &[r#"{"answer":[{"text":"Half a sen\n"},{"hang":true}]}"#, HI], &[]);
+    enter(&mut terminal, "go");
+    terminal.wait_for("writes · ");
+    terminal.type_text(CTRL_C);
+    terminal.wait_for("stopped; what was said and done is kept");
+    enter(&mut terminal, "go on");
+    terminal.wait_for("Hi there.");
+    leave_drawn(&mut terminal);
+}
+
+#[test]
+fn what_was_taken_back_stands_in_the_line_again() {
+    let machine = Machine::uncaged(&[]);
+    let mut terminal = chat(&machine, &[HI, DONE], &[]);
+    enter(&mut terminal, "hello");
+    terminal.wait_for("\nbuild · script/");
+    enter(&mut terminal, "/undo");
+    terminal.wait_for("taken back: hello");
+    terminal.wait_for("\nbuild › hello");
+    // Takes the line away.
+    terminal.type_text(CTRL_C);
+    enter(&mut terminal, "/redo");
+    terminal.wait_for("brought again: hello");
+    enter(&mut terminal, "/redo");
+    terminal.wait_for("there is nothing to redo in session");
+    leave_drawn(&mut terminal);
+}
+
+#[test]
+fn a_long_session_is_summed_up() {
+    let machine = Machine::uncaged(&[]);
+    let words = "many words ".repeat(2_000);
+    let long = json!({"answer": [{"text": words}]}).to_string();
+    let summary = r#"{"for":"compaction","answer":[{"text":"Goal: a short one."}]}"#;
+    let answers = [&long, &long, &long, &long, HI, summary];
+    let mut terminal = chat(&machine, &answers, &["--plain"]);
+    for text in ["one", "two", "three", "four"] {
+        say(&mut terminal, text);
+    }
+    say(&mut terminal, "/compact what was decided");
+    leave(&mut terminal);
+    let session = machine.newest_session().to_string();
+    assert!(session.contains("Goal: a short one.") && session.contains("\"one\""), "both are there");
+}
+
+#[test]
+fn a_narrow_terminal_and_one_without_colours_get_the_same() {
+    let machine = Machine::uncaged(&[]);
+    let mut command = command(&machine, &[TOUCH, DONE], &[]);
+    let mut terminal = Terminal::open(command.env("NO_COLOR", "1"), 20);
+    terminal.wait_for(MARK);
+    enter(&mut terminal, "go");
+    terminal.wait_for("answer › ");
+    enter(&mut terminal, "y");
+    terminal.wait_for("All done.");
+    leave_drawn(&mut terminal);
+    assert!(machine.project().join("made").exists());
+    for colour in ["\u{1b}[2m", "\u{1b}[33m", "\u{1b}[1m"] {
+        assert!(!terminal.bytes().contains(colour), "{:?}", terminal.bytes());
+    }
+}

@@ -5,6 +5,7 @@ mod sanitize;
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use haft_session::Portable;
@@ -23,20 +24,33 @@ pub(super) async fn run(args: SessionExport) -> Result<Exit> {
     if args.sanitize {
         sanitize::sanitize(&mut session);
     }
-    let text = match args.format {
+    let text = text(&session, args.format);
+    match &args.output {
+        Some(path) => write(path, &text)?,
+        None => render::say(text.trim_end())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// What is written of `session`.
+pub(crate) fn text(session: &Portable, format: ExportFormat) -> String {
+    match format {
         // A terminal obeys nothing of it, and JSON says the same this way.
         ExportFormat::Json => render::escaped(&format!("{:#}", session.value())),
-        ExportFormat::Md => markdown::markdown(&session),
-    };
-    let Some(path) = &args.output else {
-        render::say(text.trim_end())?;
-        return Ok(Exit::Done);
-    };
+        ExportFormat::Md => markdown::markdown(session),
+    }
+}
+
+/// Writes `text` into a new file at `path`.
+///
+/// # Errors
+///
+/// When there is a file already, or it cannot be written.
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     // What was said is the person's own.
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(path).and_then(|mut file| writeln!(file, "{}", text.trim_end()));
-    written.with_context(|| format!("cannot write {}; name a file that does not exist yet", path.display()))?;
-    Ok(Exit::Done)
+    written.with_context(|| format!("cannot write {}; name a file that does not exist yet", path.display()))
 }

@@ -1,0 +1,159 @@
+//! Taking back and bringing again: what is said before and after. Pure, but for `Talk`'s part at the end.
+
+use anyhow::Result;
+use haft_session::{Fate, Force, Rewind, Rewound, To, Why};
+
+use super::editor::{Input, LineSource, Prompt};
+use super::lists::one_line;
+use super::talk::Talk;
+use crate::render::Paint;
+
+/// Most files that are named.
+const MOST: usize = 30;
+
+/// What the person says to what would change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Yes,
+    Force,
+    No,
+}
+
+/// What would become of files, a line each.
+fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
+    let row = |fate: &Fate| {
+        let name = fate.diff.as_ref().map_or_else(|| fate.path.display().to_string(), |diff| diff.file.clone());
+        let change = fate.diff.as_ref().map(|diff| format!(" +{} -{}", diff.additions, diff.deletions));
+        let name = format!("  {}{}", one_line(&name), change.unwrap_or_default());
+        match &fate.left {
+            None => name,
+            Some(Why::Theirs) => paint.yellow(&format!("{name}  changed by somebody else since, and stays")),
+            Some(Why::Uncovered(why) | Why::Failed(why)) => paint.yellow(&one_line(&format!("{name}  stays: {why}"))),
+        }
+    };
+    let mut lines: Vec<String> = rewound.files.iter().take(MOST).map(row).collect();
+    if rewound.files.len() > MOST {
+        lines.push(format!("  … and {} more files", rewound.files.len() - MOST));
+    }
+    lines.extend(rewound.notes.iter().map(|note| paint.dim(&one_line(note))));
+    lines
+}
+
+/// Whether something could be forced.
+fn is_forcible(rewound: &Rewound) -> bool {
+    rewound.files.iter().any(|fate| fate.left == Some(Why::Theirs))
+}
+
+fn word(line: &str, forcible: bool) -> Option<Word> {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Some(Word::Yes),
+        "f" | "force" if forcible => Some(Word::Force),
+        "n" | "no" | "" => Some(Word::No),
+        _ => None,
+    }
+}
+
+impl Talk {
+    /// Goes `to` there, once the person has seen which files change.
+    pub(super) async fn rewind(&mut self, to: To, source: &mut dyn LineSource) -> Result<()> {
+        let Some(session) = self.session.clone() else {
+            self.tell("there is nothing to take back yet");
+            return Ok(());
+        };
+        let back = to == To::Back;
+        let look = Rewind { only_look: true, ..Rewind::to(to.clone()) };
+        let seen = session.rewind(look).await?;
+        let mut force = Force::Nothing;
+        if !seen.files.is_empty() {
+            let head = if back { "these files go back:" } else { "these files are changed again:" };
+            let mut shown = vec![head.to_owned()];
+            shown.extend(lines(&seen, self.looks.paint));
+            self.face.note(shown);
+            match self.confirmed(is_forcible(&seen), source).await {
+                Word::No => {
+                    self.tell("nothing was changed");
+                    return Ok(());
+                }
+                Word::Force => force = Force::Everything,
+                Word::Yes => {}
+            }
+        }
+        let done = session.rewind(Rewind { to, force, only_look: false }).await?;
+        let left = done.files.iter().filter(|fate| fate.left.is_some()).count();
+        let changed = done.files.len() - left;
+        let first = done.prompts.first().map(|prompt| format!(": {}", one_line(prompt))).unwrap_or_default();
+        let verb = if back { "taken back" } else { "brought again" };
+        let kept = if left == 0 { String::new() } else { format!(", {left} left as they are") };
+        let further = if back { "; /redo brings it again, the next prompt makes it final" } else { "" };
+        self.tell(&format!("{verb}{first} ({changed} files changed{kept}){further}"));
+        if let (true, Some(prompt)) = (back, done.prompts.first()) {
+            source.fill(prompt);
+        }
+        Ok(())
+    }
+
+    async fn confirmed(&mut self, forcible: bool, source: &mut dyn LineSource) -> Word {
+        let mark =
+            if forcible { "[y] yes  [f] yes, also those that stay  [n] no › " } else { "[y] yes  [n] no › " };
+        let prompt = Prompt::answer(mark);
+        loop {
+            match source.read(&prompt).await {
+                Input::Submit(draft) => {
+                    if let Some(word) = word(&draft.text, forcible) {
+                        return word;
+                    }
+                }
+                Input::Interrupt | Input::Escape | Input::Eof => return Word::No,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_protocol::{FileDiff, FileStatus};
+
+    fn fate(name: &str, left: Option<Why>) -> Fate {
+        let diff = FileDiff {
+            file: name.to_owned(),
+            patch: String::new(),
+            additions: 2,
+            deletions: 1,
+            status: FileStatus::Modified,
+        };
+        Fate { path: format!("/p/{name}").into(), diff: Some(diff), left }
+    }
+
+    #[test]
+    fn each_file_says_what_becomes_of_it() {
+        let files = vec![
+            fate("a.rs", None),
+            fate("b\u{1b}[2J.rs", Some(Why::Theirs)),
+            fate("c.rs", Some(Why::Failed("it is a folder now".to_owned()))),
+        ];
+        let rewound = Rewound { files, notes: vec!["d.bin was too large".to_owned()], ..Rewound::default() };
+        assert_eq!(
+            lines(&rewound, Paint::OFF),
+            [
+                "  a.rs +2 -1",
+                "  b.rs +2 -1  changed by somebody else since, and stays",
+                "  c.rs +2 -1  stays: it is a folder now",
+                "d.bin was too large",
+            ]
+        );
+        assert!(is_forcible(&rewound));
+    }
+
+    #[test]
+    fn only_a_clear_word_changes_files() {
+        let row = |line: &str, forcible: bool, want: Option<Word>| assert_eq!(word(line, forcible), want, "{line}");
+        row("y", false, Some(Word::Yes));
+        row("YES ", true, Some(Word::Yes));
+        row("", true, Some(Word::No));
+        row("n", true, Some(Word::No));
+        row("f", true, Some(Word::Force));
+        row("f", false, None);
+        row("fix it", true, None);
+    }
+}
