@@ -8,6 +8,7 @@
 mod folder;
 mod look;
 mod seen;
+mod watch;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use self::folder::Folder;
 pub use self::look::{Diff, Look, Was};
 pub use self::seen::Seen;
+use self::watch::Watch;
 
 /// Most files and folders of a tree. A larger one is not looked at.
 pub const MAX_TREE: usize = 2_000_000;
@@ -28,7 +30,9 @@ pub struct Tree<S> {
     max: usize,
     /// The first is the root; `None` is free.
     folders: Vec<Option<Folder<S>>>,
-    looked: bool,
+    watch: Option<Watch>,
+    /// Whether every folder was watched when it was looked at last.
+    watched: bool,
 }
 
 /// A file of a tree, until the next look.
@@ -64,12 +68,32 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         if root.parent().is_none() || above_home {
             return Err(Refused::Home(root));
         }
-        Ok(Self { root, left_out, max: MAX_TREE, folders: Vec::new(), looked: false })
+        Ok(Self { root, left_out, max: MAX_TREE, folders: Vec::new(), watch: None, watched: false })
     }
 
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Whether nothing has changed since the last look, for certain; then there is no need for another. What a program
+    /// writes into memory that it shares with a file it has closed is not heard of.
+    pub fn is_quiet(&mut self) -> bool {
+        self.watched && self.watch.as_mut().is_some_and(Watch::is_quiet)
+    }
+
+    /// Listens to the folders `new`, or to all that were `read` where it is not sure which are. Whoever changed something in
+    /// them meanwhile was not heard.
+    fn listen(&mut self, new: &[usize], read: &[usize]) {
+        let Some(mut watch) = self.watch.take() else { return };
+        let found = if watch.lost() { read } else { new };
+        let is_there = |at: &&usize| self.folders.get(**at).is_some_and(Option::is_some);
+        // Where some ears are none, nothing is heard any more.
+        if found.iter().filter(is_there).all(|at| watch.add(&self.path(*at))) {
+            (self.watch, self.watched) = (Some(watch), found.is_empty());
+        } else {
+            self.watched = false;
+        }
     }
 
     /// What is known of a file.

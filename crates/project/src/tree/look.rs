@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, FileType, OFlags, fstat, statat};
 use rustix::io::Errno;
 
 use super::folder::Folder;
+use super::watch::Watch;
 use super::{Refused, Seen, Spot, Tree};
 use crate::door;
 use crate::files::READ;
@@ -106,6 +107,15 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
     ///
     /// [`Refused`]; then nothing is known of the tree any more.
     pub fn look(&mut self) -> Result<Look<S>, Refused> {
+        // What was heard until now is looked for; what is heard from now on may not be found.
+        match &mut self.watch {
+            Some(watch) => {
+                let _ = watch.is_quiet();
+            }
+            None if self.folders.is_empty() => self.watch = Watch::new(&self.root),
+            // It was tried.
+            None => {}
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
         let shared = Shared {
@@ -133,17 +143,17 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         });
         if shared.full.into_inner() {
             self.folders.clear();
-            self.looked = false;
+            self.watched = false;
             return Err(Refused::TooLarge(self.root.clone()));
         }
         self.folders.resize_with(shared.next.into_inner(), || None);
-        let diffs = self.settle(found, now);
+        let (diffs, new, read) = self.settle(found, now);
         if self.folders.first().is_none_or(Option::is_none) {
             self.folders.clear();
-            self.looked = false;
+            self.watched = false;
             return Err(Refused::Unreadable(self.root.clone()));
         }
-        self.looked = true;
+        self.listen(&new, &read);
         Ok(Look { diffs, unread: shared.unread.into_inner() })
     }
 
@@ -154,9 +164,9 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         Task { path: self.root.clone(), name, above: None, depth: 0, at: 0, parent: None, fresh, is_new: false }
     }
 
-    /// Takes over what was found.
-    fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> Vec<Diff<S>> {
-        let (mut diffs, mut gone) = (Vec::new(), Vec::new());
+    /// Takes over what was found, and says which folders are others than before, and which were read.
+    fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> (Vec<Diff<S>>, Vec<usize>, Vec<usize>) {
+        let (mut diffs, mut gone, mut new, mut read) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for found in found {
             match found {
                 Found::Files(at, files) => {
@@ -179,6 +189,10 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
                 Found::Read(at, folder, mut more) => {
                     diffs.append(&mut more);
                     let Some(place) = self.folders.get_mut(at) else { continue };
+                    read.push(at);
+                    if place.as_ref().is_none_or(|old| old.unread || old.seen.inode != folder.seen.inode) {
+                        new.push(at);
+                    }
                     let stay: HashSet<usize> = folder.below.iter().copied().collect();
                     let old = place.replace(*folder);
                     gone.extend(old.into_iter().flat_map(|old| old.below).filter(|below| !stay.contains(below)));
@@ -188,7 +202,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         }
         gone.into_iter().for_each(|at| self.remove(at, &mut diffs));
         diffs.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        diffs
+        (diffs, new, read)
     }
 
     /// Takes a folder out with all below it. What is ignored now, and not gone, is no change.

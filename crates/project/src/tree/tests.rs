@@ -172,3 +172,40 @@ fn names_of_any_bytes_are_told() {
     let look = scene.tree.look().unwrap();
     assert!(look.diffs.iter().any(|diff| diff.path.file_name() == Some(name) && diff.was == Was::Absent));
 }
+
+/// A way to change something.
+type Change = fn(&Scene);
+
+#[test]
+#[cfg(target_os = "linux")]
+fn silence_is_believed_and_every_change_is_heard() {
+    let mut scene = Scene::new(&["a", "dir/b", "dir/deep/c"]);
+    assert!(!scene.tree.is_quiet());
+    scene.look();
+    // The folders were not watched yet when they were looked at.
+    assert!(!scene.tree.is_quiet());
+    scene.look();
+    assert!(scene.tree.is_quiet());
+    let changes: [(&str, Change); 8] = [
+        ("write", |scene| scene.put("dir/deep/c=1")),
+        ("make", |scene| scene.put("dir/new")),
+        ("remove", |scene| fs::remove_file(scene.path("a")).unwrap()),
+        ("rename", |scene| fs::rename(scene.path("dir/b"), scene.path("b")).unwrap()),
+        ("mode", |scene| fs::set_permissions(scene.path("b"), fs::Permissions::from_mode(0o600)).unwrap()),
+        ("folder", |scene| scene.put("dir/x/")),
+        ("in it", |scene| scene.put("dir/x/y")),
+        ("again", |scene| {
+            fs::remove_dir_all(scene.path("dir/x")).unwrap();
+            scene.put("dir/x/z");
+        }),
+    ];
+    for (name, change) in changes {
+        change(&scene);
+        assert!(!scene.tree.is_quiet(), "{name}");
+        assert_ne!(scene.look(), [""; 0], "{name}");
+        scene.look();
+        assert!(scene.tree.is_quiet(), "{name}");
+    }
+    scene.put("dir/x/z=1");
+    assert!(!scene.tree.is_quiet());
+}

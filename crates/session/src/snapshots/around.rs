@@ -120,7 +120,9 @@ impl Around {
     pub(super) fn before(&self, asker: &Asker) -> (u64, Option<(Asker, Vec<Change>)>) {
         let mut inner = self.lock();
         let by = inner.running.last().map(|(_, asker)| asker.clone());
-        let changes = self.look(&mut inner, by.is_some());
+        // Where the system says that nothing has changed since, there is nothing to find.
+        let is_quiet = inner.tree.as_mut().is_ok_and(Tree::is_quiet);
+        let changes = if is_quiet { Vec::new() } else { self.look(&mut inner, by.is_some()) };
         inner.count += 1;
         let number = inner.count;
         inner.running.push((number, asker.clone()));

@@ -80,11 +80,6 @@ impl Known {
         self.new.push((path.to_owned(), seen.size, seen.modified, seen.changed, seen.inode, seen.mode, hash));
     }
 
-    /// Each file that the memory speaks of.
-    pub(super) fn each(&self) -> impl Iterator<Item = (&Path, &Seen, &Hash)> {
-        self.old.iter().map(|(path, (seen, hash))| (path.as_path(), seen, hash))
-    }
-
     /// Writes what is new behind the rest. The old is not needed any more: the tree knows.
     pub(super) fn save(&mut self) {
         self.old = HashMap::new();
