@@ -11,6 +11,7 @@ mod run;
 mod session;
 mod tool;
 mod trust;
+mod undo;
 
 use std::path::PathBuf;
 
@@ -24,9 +25,10 @@ pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, Debu
 pub(crate) use self::doctor::{Doctor, RungArg};
 pub(crate) use self::models::Models;
 pub(crate) use self::run::{Format, Init, Run};
-pub(crate) use self::session::{Pack, Replay, Session};
+pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
 pub(crate) use self::tool::Tool;
 pub(crate) use self::trust::Trust;
+pub(crate) use self::undo::{Diff, Fork, How, Redo, Undo};
 
 /// A coding agent in one binary, built around its tools.
 ///
@@ -80,6 +82,10 @@ pub(crate) enum Command {
     /// Look at past sessions
     #[command(subcommand)]
     Session(Session),
+    /// What sessions used and cost
+    Stats(Stats),
+    /// Take over OpenCode's sessions and keys; OpenCode keeps them as well, and may run
+    ImportOpencode(ImportOpencode),
     /// Look at what was allowed for always, and take it back
     #[command(subcommand)]
     Permission(Permission),
@@ -117,6 +123,40 @@ pub(crate) struct Demo {
     /// Do not wait between the model's words as the recording did
     #[arg(long)]
     pub fast: bool,
+}
+
+/// `haft stats`
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Only the last N days; 0 for today
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
+    pub days: Option<u64>,
+    /// At most N tools
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
+    pub tools: Option<usize>,
+    /// Also each model, at most N of them
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100", value_hint = ValueHint::Other)]
+    pub models: Option<usize>,
+    /// Only this folder's sessions (`.` for this one), or those of the project with this id
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub project: Option<String>,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `haft import-opencode`
+#[derive(Debug, Args)]
+pub(crate) struct ImportOpencode {
+    /// OpenCode's data folder; the usual one if left out
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
+    /// Only say what would be taken over
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Say what was done as one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `haft permission`

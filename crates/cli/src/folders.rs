@@ -41,6 +41,11 @@ impl Folders {
         self.data.join("output")
     }
 
+    /// Where it is kept what files were before they were changed.
+    pub(crate) fn snapshots(&self) -> PathBuf {
+        self.data.join("snapshots")
+    }
+
     /// Where plans are kept that belong to no project.
     pub(crate) fn plans(&self) -> PathBuf {
         self.data.join("plans")

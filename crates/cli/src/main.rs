@@ -23,8 +23,10 @@ mod redact;
 mod render;
 mod replay;
 mod report;
+mod retention;
 mod scratch;
 mod signals;
+mod snapshots;
 mod stdin;
 mod trust;
 mod watch;
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
     audit::finish();
     // Stopped twice, a run leaves its last frame behind.
     render::leave();
+    chat::editor::give_back();
     match result {
         Ok(exit) => exit.into(),
         // Who closes our output early has seen enough.
@@ -124,6 +127,8 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Init(args) => commands::run::run(args.into()).await,
         Command::Tool(args) => commands::tool::run(args).await,
         Command::Session(args) => commands::session::run(args).await,
+        Command::Stats(args) => commands::stats::run(args).await,
+        Command::ImportOpencode(args) => commands::import_opencode::run(args).await,
         Command::Trust(args) => commands::trust::run(args),
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),

@@ -9,8 +9,8 @@ use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
 use haft_session::{
-    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Questions, Setup,
-    TaskLimits, Tasks, TurnLimits, Workbench,
+    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Past, Questions, Setup,
+    Snapshots, TaskLimits, Tasks, TurnLimits, Workbench,
 };
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
@@ -27,7 +27,7 @@ use crate::pages::Fetched;
 use crate::render;
 use crate::trust::{self, Asking};
 use crate::worktrees::Trees;
-use crate::{agents, cages, models};
+use crate::{agents, cages, models, snapshots};
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
@@ -36,6 +36,8 @@ pub(crate) struct Ground {
     pub config: Config,
     /// What runs commands here.
     pub processes: Processes,
+    /// What keeps what files were, unless the settings say not to.
+    pub snapshots: Option<Snapshots>,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -94,7 +96,12 @@ impl Ground {
         let processes = processes(&config, cages::caging(&folders, &place, &config)?);
         // Whoever needs to know how commands are held waits less later.
         processes.look_ahead();
-        Ok(Self { folders, place, config, processes })
+        let snapshots = snapshots::of(&folders, &place, &config);
+        let processes = match snapshots.clone() {
+            Some(snapshots) => processes.recorded(Arc::new(snapshots)),
+            None => processes,
+        };
+        Ok(Self { folders, place, config, processes, snapshots })
     }
 
     /// How commands run here. The first time it may take a while to know.
@@ -108,10 +115,9 @@ impl Ground {
     /// The tools there are in this folder.
     pub(crate) fn registry(&self) -> Registry {
         let config = &self.config;
-        let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
-        let processes = self.processes.clone();
-        if let Some(protection) = processes.protection() {
-            files.tell(protection);
+        let (files, processes) = (self.files(), self.processes.clone());
+        if let Some(snapshots) = self.snapshots.clone() {
+            files.record(Arc::new(snapshots));
         }
         let images = ImageLimits {
             auto_resize: config.images.auto_resize,
@@ -137,6 +143,15 @@ impl Ground {
         switches.extend(config.tools.iter().map(|(name, on)| (name.clone(), *on)));
         let switches = Switches(switches);
         haft_toolbox::builtin_with(&World { files, processes }, &options).switched(&switches)
+    }
+
+    /// The files here.
+    fn files(&self) -> Files {
+        let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
+        if let Some(protection) = self.processes.protection() {
+            files.tell(protection);
+        }
+        files
     }
 
     /// The agent called `name`, or the one that answers where none is named, with all its rules.
@@ -223,6 +238,7 @@ impl Ground {
             },
             // Chosen beside the model.
             small: None,
+            past: self.snapshots.clone().map(|snapshots| Past { snapshots, files: self.files() }),
         }
     }
 
@@ -297,6 +313,9 @@ impl Ground {
         folders::make(&outputs)?;
         crate::outputs::sweep(&outputs);
         crate::scratch::sweep(self.folders.scratch());
+        if let Some(snapshots) = &self.snapshots {
+            snapshots::sweep(snapshots, &self.config);
+        }
         Ok(outputs)
     }
 }
@@ -305,6 +324,26 @@ fn task_limits(limits: &haft_config::TaskLimits) -> TaskLimits {
     let haft_config::TaskLimits { cost, tokens, steps, time } = *limits;
     // More than that many steps is no limit.
     TaskLimits { cost, tokens, steps: steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)), time }
+}
+
+/// What is remembered of the files in `place`, if anything is. Broken settings are not in the way of taking back.
+pub(crate) fn past(folders: &Folders, place: &Place) -> Option<Past> {
+    let files = Files::new(place.directory.clone(), place.worktree.clone());
+    snapshots::of(folders, place, &lenient(folders, place)).map(|snapshots| Past { snapshots, files })
+}
+
+/// The gate for what a person does with their own hands in `place`: it notes that, and asks nothing.
+pub(crate) fn hand(folders: &Folders, place: &Place) -> Result<Gate> {
+    let gate = Gate::new(clock()?, Answerer::Nobody, |_| {});
+    if lenient(folders, place).audit == Some(false) {
+        return Ok(gate);
+    }
+    Ok(gate.witnessed_by(Arc::new(Audit::in_folder(&folders.data, clock()?))))
+}
+
+/// The settings in `place`, as far as they can be read.
+fn lenient(folders: &Folders, place: &Place) -> Config {
+    trust::load(folders, place, &sources(folders, place), Asking::Nobody).unwrap_or_default()
 }
 
 /// Tools without a model, and who is asked about their calls.
@@ -350,7 +389,14 @@ fn secrets(config: &Config) -> Vec<String> {
 /// The journal of this user.
 pub(crate) async fn journal(folders: &Folders) -> Result<Journal> {
     match folders.database() {
-        Some(path) => Ok(Journal::open(&path).await?),
+        Some(path) => {
+            let journal = Journal::open(&path).await?;
+            for remark in journal.remarks() {
+                tracing::warn!(%remark, "the store");
+                render::complain(&format!("! {remark}"));
+            }
+            Ok(journal)
+        }
         None => Ok(Journal::memory()),
     }
 }

@@ -358,8 +358,12 @@ pub(crate) const CONFIG: Kind = Object(&[
         .care(Loosens("sends your prompts, and your key, where it says")),
     key("reference", Map(&REFERENCE), "the older name of references").care(Care::Places),
     key("references", Map(&REFERENCE), "folders and repositories by a short name").care(Care::Places),
-    key("retention", OneOf(&[Kind::Span, Map(&Kind::Span)]), "how long things are kept")
-        .care(Loosens("says when what is kept is removed")),
+    key(
+        "retention",
+        OneOf(&[Kind::Span, Object(&[may("count", POSITIVE), may("sessions", Kind::Span)])]),
+        "how long sessions are kept, and how many; for ever if left out",
+    )
+    .care(Loosens("says when what is kept is removed")),
     key("sandbox", SANDBOX, "the cage around commands").care(Parts),
     key("search", Object(&[may("url", Text)]), "where to search the web")
         .care(Loosens("sends what is searched for where it says")),

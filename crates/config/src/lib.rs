@@ -57,7 +57,7 @@ pub use network::{Network, Proxy};
 pub use permission::rules_from;
 pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};
 pub use resolved::{
-    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Policy, Share, Snapshot, TaskLimits,
+    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Policy, Retention, Share, Snapshot, TaskLimits,
     ToolOutput, load,
 };
 pub use sandbox::{Sandbox, SandboxMode};

@@ -89,6 +89,8 @@ pub struct Config {
     pub network: Network,
     /// Whether a record is kept of what was asked, allowed, denied and done. `None`: nothing was said, which is a yes.
     pub audit: Option<bool>,
+    /// Which sessions are kept.
+    pub retention: Retention,
     /// Whether sessions are shared.
     pub share: Share,
     /// `DEBUG`, `INFO`, `WARN` or `ERROR`.
@@ -178,6 +180,15 @@ impl Default for Snapshot {
     fn default() -> Self {
         Self { enabled: true, quota: None, retention: None }
     }
+}
+
+/// Which sessions are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Those that changed within this time; all where nothing is said.
+    pub sessions: Option<Duration>,
+    /// So many, the latest; all where nothing is said.
+    pub count: Option<u64>,
 }
 
 /// How a long session is made shorter.
@@ -390,6 +401,7 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         sandbox: Sandbox::of(at.below("sandbox").0),
         network,
         // Whatever else an object may say one day, who writes one wants the record.
+        retention: retention(at.below("retention")),
         audit: merged.value.get("audit").map(|audit| audit.as_bool().unwrap_or(true)),
         flags: Flags::of(sources),
         directories: sources.directories(),
@@ -465,6 +477,11 @@ fn snapshot(at: View<'_>) -> Snapshot {
         quota: quota.as_u64().or_else(|| units::bytes(quota.as_str()?)),
         retention: retention.as_u64().map(units::days).or_else(|| units::span(retention.as_str()?)),
     }
+}
+
+fn retention(at: View<'_>) -> Retention {
+    let span = |value: &Value| value.as_u64().map(units::days).or_else(|| units::span(value.as_str()?));
+    Retention { sessions: span(at.0).or_else(|| span(&at.0["sessions"])), count: at.0["count"].as_u64() }
 }
 
 fn compaction(at: View<'_>) -> Compaction {

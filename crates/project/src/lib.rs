@@ -17,12 +17,14 @@ mod process;
 mod protected;
 mod put;
 mod recorder;
+mod repository;
 mod search;
 mod shell;
 mod stamp;
 mod standing;
 mod target;
 mod transaction;
+mod tree;
 mod worktree;
 mod write;
 
@@ -36,6 +38,7 @@ pub use process::{
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
 pub use put::Put;
 pub use recorder::{Announced, Commanded, Planned, Recorder};
+pub use repository::{Blob, Blobs, Tracked, top_of};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
     Want,
@@ -45,5 +48,6 @@ pub use stamp::Stamp;
 pub use standing::Standing;
 pub use target::{Found, Located, Outside, Target};
 pub use transaction::{Becomes, Change};
+pub use tree::{Diff, Look, MAX_TREE, Refused, Seen, Spot, Tree, Was};
 pub use worktree::{MAX_TREES, Merge, Worktree, WorktreeError};
 pub use write::IfExists;

@@ -34,12 +34,12 @@ use self::guard::Guard;
 pub use self::hidden::secrets;
 pub use self::presets::preset_names;
 pub use self::running::{End, LINGER, Running};
-use self::running::{Record, Shell};
+use self::running::{Record, Recording, Shell};
 pub use self::terminal::{COLUMNS, ROWS};
 use self::tree::Tree;
 pub use self::walls::Walls;
 use crate::protected::{Protection, Secrets};
-use crate::{door, pick_shell};
+use crate::{Recorder, door, pick_shell};
 
 /// The variable by which we know again what a command started: a mark of its own, behind the marks of the commands
 /// that we were started by.
@@ -68,6 +68,7 @@ const PIPE: usize = 1024 * 1024;
 pub struct Processes {
     inner: Arc<Inner>,
     cages: Option<Arc<Cages>>,
+    recorder: Option<Arc<dyn Recorder>>,
 }
 
 #[derive(Debug)]
@@ -161,7 +162,7 @@ impl Processes {
         let random = std::hash::RandomState::new().build_hasher().finish();
         let mark = format!("{}-{random:016x}", std::process::id());
         let inner = Inner { shell, secrets, mark, count: AtomicU64::new(0), guard: OnceLock::new() };
-        Self { inner: Arc::new(inner), cages: None }
+        Self { inner: Arc::new(inner), cages: None, recorder: None }
     }
 
     /// The same, with each command in a cage as `caging` says. Where no rung of it holds on this machine, commands run
@@ -169,6 +170,12 @@ impl Processes {
     #[must_use]
     pub fn caged(self, caging: Caging) -> Self {
         Self { cages: Some(Arc::new(Cages::new(caging))), ..self }
+    }
+
+    /// The same, where `recorder` hears of each command that may change files.
+    #[must_use]
+    pub fn recorded(self, recorder: Arc<dyn Recorder>) -> Self {
+        Self { recorder: Some(recorder), ..self }
     }
 
     /// With what cages are held, [`Rung::None`] where commands run without. Blocks for some 10 to 50 ms the first time.
@@ -240,6 +247,7 @@ impl Processes {
             dir: by_handle(&folder, dir),
             variables: self.variables(prepared.as_ref(), command, &mark),
         };
+        let recording = self.recording(grant, prepared.is_some()).await?;
         let started = match streams {
             Streams::Pipe => piped(start),
             Streams::Terminal => terminal::start(start),
@@ -257,7 +265,17 @@ impl Processes {
         });
         let record = Record { pen: grant.pen(), command: text.clone(), exit: None };
         let running = Running::new(Tree::new(shell.id(), mark), shell, output, self.clone());
-        Ok(running.caged(walls, watch).recorded(record))
+        Ok(running.caged(walls, watch).recorded(record).watched_over(recording))
+    }
+
+    /// Tells the recorder of a command that may change files.
+    async fn recording(&self, grant: &Grant, is_caged: bool) -> Result<Option<Recording>, ProcessError> {
+        let can_change = !is_caged || grant.changes().next().is_some();
+        let Some(recorder) = self.recorder.clone().filter(|_| can_change) else { return Ok(None) };
+        let asker = grant.asker().clone();
+        let begin = move || Recording::begin(recorder, &asker);
+        let begun = tokio::task::spawn_blocking(begin).await.map_err(|_| ProcessError::Unprepared)?;
+        Ok(Some(begun))
     }
 
     /// Gets the cage ready, on a thread that may block. `None` without one.

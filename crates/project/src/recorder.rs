@@ -1,7 +1,7 @@
 //! Who keeps what files were before they are changed.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use haft_permission::Asker;
 
@@ -20,13 +20,13 @@ pub trait Recorder: Send + Sync + fmt::Debug {
     /// order.
     fn after_files(&self, announced: Announced, happened: bool, files: Vec<Standing>);
 
-    /// A command is about to run for `asker` that may change everything below `trees`. The value is handed back to
-    /// [`Recorder::after_command`] when the command has ended.
-    fn before_command(&self, asker: &Asker, trees: &[PathBuf]) -> Commanded;
+    /// A command is about to run for `asker` that may change files. The value is handed back to
+    /// [`Recorder::after_command`].
+    fn before_command(&self, asker: &Asker) -> Commanded;
 
-    /// The command ended, or its shell did and the rest runs on; what it changed so far is to be found now. Called once
-    /// more when the rest has ended.
-    fn after_command(&self, commanded: Commanded);
+    /// What a command changed so far is to be found now: all that it started has `ended`, or its shell has and the rest
+    /// runs on. Of one that has ended it is called once.
+    fn after_command(&self, commanded: Commanded, ended: bool);
 }
 
 /// What is about to become of a file.

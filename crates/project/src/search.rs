@@ -30,7 +30,7 @@ pub use self::counted::SomeFiles;
 pub(crate) use self::entries::Entries;
 use self::find::Finding;
 use self::grep::Grepping;
-use self::ignored::{Has, Ignored};
+pub(crate) use self::ignored::{Has, Ignored};
 pub use self::lines::{Line, Role, Want};
 pub use self::names::Names;
 pub use self::pattern::LinePattern;

@@ -29,7 +29,10 @@ pub enum Standing {
         to: Vec<u8>,
     },
     /// A folder.
-    Folder,
+    Folder {
+        /// The last twelve bits of its mode.
+        mode: u32,
+    },
     /// Something that nobody can tell, or that is neither: and why.
     Other(String),
 }
@@ -39,7 +42,7 @@ impl Standing {
     pub fn at(path: &Path) -> Self {
         let found = match (path.parent(), path.file_name()) {
             (Some(folder), Some(name)) => look(folder, Path::new(name)),
-            _ => return Self::Folder,
+            _ => return Self::Folder { mode: 0o755 },
         };
         match found {
             Ok(standing) => standing,
@@ -66,7 +69,7 @@ fn look(folder: &Path, name: &Path) -> Result<Standing, Errno> {
             }
         }
         FileType::Symlink => Ok(Standing::Link { to: readlinkat(&folder, name, Vec::new())?.into_bytes() }),
-        FileType::Directory => Ok(Standing::Folder),
+        FileType::Directory => Ok(Standing::Folder { mode: stat.st_mode & 0o7777 }),
         _ => Ok(Standing::Other("it is no plain file".to_owned())),
     }
 }
@@ -90,7 +93,7 @@ mod tests {
         };
         row("file", |standing| matches!(standing, Standing::File { size: 3, .. }));
         row("link", |standing| matches!(standing, Standing::Link { to } if to == b"file"));
-        row("", |standing| matches!(standing, Standing::Folder));
+        row("", |standing| matches!(standing, Standing::Folder { .. }));
         row("none", |standing| matches!(standing, Standing::Nothing));
         row("none/none", |standing| matches!(standing, Standing::Nothing));
         row("file/none", |standing| matches!(standing, Standing::Nothing));

@@ -118,6 +118,9 @@ pub enum PartKind {
         hash: String,
         /// The files, absolute, sorted.
         files: Vec<String>,
+        /// The call, where it was one of a model's.
+        #[serde(rename = "callID", default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
         /// When they had been changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time: Option<RetryTime>,

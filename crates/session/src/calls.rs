@@ -61,6 +61,8 @@ pub(crate) struct Ended {
     pub state: ToolState,
     /// The user said no and nothing else: the turn ends here.
     pub refused: bool,
+    /// What it changed, if it changed files.
+    pub patch: Option<PartKind>,
 }
 
 impl Calls {
@@ -107,7 +109,14 @@ impl Calls {
     ) -> Ended {
         let start = self.clock.now_ms();
         let result = self.call(message, call, &prepared, cancel, report).await;
-        self.ended(message, prepared.input, start, result)
+        let patch = self.changed(message, call).await;
+        Ended { patch, ..self.ended(message, prepared.input, start, result) }
+    }
+
+    /// What a call changed, as a part of its message.
+    pub(crate) async fn changed(&self, message: &MessageId, call: &str) -> Option<PartKind> {
+        let past = self.crew.as_ref()?.setup.options.past.as_ref()?;
+        past.of_call(&self.session, message, call, || self.clock.now_ms()).await
     }
 
     /// How a call ended that began at `start` (Unix milliseconds).
@@ -124,7 +133,7 @@ impl Calls {
                 let attachments = output.attachments.into_iter().map(|file| self.attachment(message, file)).collect();
                 let Output { title, text, metadata, .. } = output;
                 let state = ToolState::Completed { input, output: text, title, metadata, time, attachments };
-                Ended { state, refused: false }
+                Ended { state, refused: false, patch: None }
             }
             Err(error) => {
                 let mut metadata = Object::new();
@@ -134,7 +143,7 @@ impl Calls {
                 }
                 let refused = matches!(&error, ToolError::Denied(denied) if !denied.may_go_on());
                 let state = ToolState::Error { input, error: error.to_string(), metadata: Some(metadata), time };
-                Ended { state, refused }
+                Ended { state, refused, patch: None }
             }
         }
     }

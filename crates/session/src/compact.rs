@@ -199,12 +199,19 @@ impl Turn<'_> {
             prompt: matches!(messages[*at].info, Message::User(_)),
             size: weigh(&messages[*at], &model.reference),
         };
-        let kept = match again.is_empty() {
-            true => kept(shown.iter().rev().map(piece), settings.turns(), settings.tail(usable, now.messages)),
+        let budget = settings.tail(usable, now.messages);
+        let keep = |turns, budget| kept(shown.iter().rev().map(piece), turns, budget);
+        let mut kept = match again.is_empty() {
+            true => keep(settings.turns(), budget),
             false => Kept::default(),
         };
+        let says = |old: &[usize]| old.iter().any(|&at| weigh(&messages[at], &model.reference) > 0);
+        // Who asks for a summary of the little there is gets one.
+        if matches!(why, Why::Asked(_)) && !says(&shown[..shown.len() - kept.count]) {
+            kept = keep(0, 0);
+        }
         let old = shown[..shown.len() - kept.count].to_vec();
-        if !old.iter().any(|&at| weigh(&messages[at], &model.reference) > 0) {
+        if !says(&old) {
             return None;
         }
         // What waits for an answer is not summed up.

@@ -16,6 +16,7 @@ use crate::prompt::Prompt;
 use crate::role::{Memory, calls};
 use crate::setup::Setup;
 use crate::turn::{Stop, TurnEnd};
+use crate::undo::{Rewind, Rewound};
 
 /// Prompts that may wait to be answered, the one that is being answered among them.
 pub(crate) const MAX_WAITING: usize = 16;
@@ -33,6 +34,7 @@ pub(crate) enum Inbox {
     /// Whoever asks does so no more.
     Settle(oneshot::Sender<()>),
     Rest(AtRest),
+    Rewind(Box<Rewind>, oneshot::Sender<Result<Rewound, SessionError>>),
     Abort,
 }
 
@@ -99,6 +101,7 @@ impl Desk {
             Some(Inbox::Shell(_, done) | Inbox::Compact(_, done)) => {
                 drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
             }
+            Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             // Whoever does not wait for the turn does not wait for what is beside it.
             Some(Inbox::Settle(done)) => drop(done),
             Some(Inbox::Rest(done)) => self.rest(done),

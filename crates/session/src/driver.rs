@@ -1,5 +1,7 @@
 //! Owns one session: its record, its history and the turn that runs.
 
+mod past;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use crate::assemble::Projection;
 use crate::background::Notice;
 use crate::cast::{Cast, Casting};
 use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
+use crate::diffs::Tally;
 use crate::error::{SessionError, TurnError};
 use crate::fold::Planned;
 use crate::hand_over::Wish;
@@ -52,6 +55,8 @@ pub(crate) struct Driver {
     role: Role,
     /// The title that is being found.
     titling: Option<Titling>,
+    /// What its files came to, where that is known.
+    tally: Option<Tally>,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
@@ -79,7 +84,20 @@ impl Driver {
         let role = Role::new(&setup, casting.usual(), &record, &memory, "");
         report_cut_off(&setup, &record, &mut history).await?;
         let (projection, instructions) = (Projection::default(), Instructions::default());
-        Ok(Self { setup, record, history, projection, memory, instructions, role, titling: None, _lease: lease })
+        let mut driver = Self {
+            setup,
+            record,
+            history,
+            projection,
+            memory,
+            instructions,
+            role,
+            titling: None,
+            tally: None,
+            _lease: lease,
+        };
+        driver.settle_past().await?;
+        Ok(driver)
     }
 
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
@@ -96,6 +114,10 @@ impl Driver {
                     Some(Inbox::Prompt(prompt, done)) => desk.take(*prompt, done),
                     Some(Inbox::Shell(command, done)) => self.shell(command, done, &mut desk, &mut inbox).await,
                     Some(Inbox::Compact(focus, done)) => self.compact(focus, done, &mut desk, &mut inbox).await,
+                    Some(Inbox::Rewind(rewind, done)) => {
+                        let rewound = self.rewind(&rewind).await;
+                        let _ = done.send(rewound);
+                    }
                     Some(Inbox::Settle(done)) => self.settle(done).await,
                     Some(Inbox::Rest(done)) => desk.rest(done),
                     Some(Inbox::Abort) => desk.stop(),
@@ -146,11 +168,11 @@ impl Driver {
         let stored = match taken {
             Ok(taken) => {
                 let untitled = self.record.title.is_empty();
-                let stored = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await;
+                let stored = self.keep_prompt(&taken).await;
                 if untitled && stored.is_ok() {
                     self.titling = Titling::begin(&self.setup, &self.record, &taken.parts, &self.memory.kin);
                 }
-                stored.map(|message| (message, taken.cast)).map_err(SessionError::from)
+                stored.map(|message| (message, taken.cast))
             }
             Err(error) => Err(error),
         };
@@ -175,12 +197,13 @@ impl Driver {
         while let Some((first, latest)) = next.take() {
             self.status(Status::Busy);
             self.cast(Arc::clone(&cast)).await;
-            let Outcome { result, waiting, latest_cast, stopped } = self.turn(first, latest, desk, inbox).await;
-            self.status(Status::Idle);
+            let Outcome { result, waiting, latest_cast, stopped } = self.turn(first.clone(), latest, desk, inbox).await;
             let handed_over = matches!(result, Ok(Stop::HandOver));
             if result.is_err() {
                 self.read_again().await;
             }
+            self.sum_up(&first).await;
+            self.status(Status::Idle);
             desk.tell(result, &waiting);
             if stopped || waiting.is_empty() {
                 continue;
@@ -192,6 +215,12 @@ impl Driver {
             next = begin.zip(waiting.last().cloned());
         }
         desk.end();
+    }
+
+    /// Stores a prompt. What was taken back before is gone then.
+    async fn keep_prompt(&mut self, taken: &Taken) -> Result<MessageId, SessionError> {
+        self.commit().await?;
+        Ok(store_prompt(&self.setup, &mut self.record, &mut self.history, taken).await?)
     }
 
     /// Runs one turn, still listening.
@@ -281,7 +310,7 @@ impl Driver {
         if end.is_err() {
             self.read_again().await;
         }
-        let _ = done.send(end.map_err(SessionError::from));
+        let _ = done.send(end);
         desk.end();
     }
 
@@ -290,7 +319,7 @@ impl Driver {
         command: String,
         desk: &mut Desk,
         inbox: &mut mpsc::Receiver<Inbox>,
-    ) -> Result<TurnEnd, TurnError> {
+    ) -> Result<TurnEnd, SessionError> {
         let words =
             PartKind::Text { text: BY_HAND.to_owned(), synthetic: true, ignored: false, time: None, metadata: None };
         let taken = Taken {
@@ -301,7 +330,8 @@ impl Driver {
             format: None,
             delivery: Delivery::default(),
         };
-        let prompt = store_prompt(&self.setup, &mut self.record, &mut self.history, &taken).await?;
+        let prompt = self.keep_prompt(&taken).await?;
+        let first = prompt.clone();
         let by_hand = self.role.calls.by_hand(&self.setup.registry);
         let call = Planned {
             part: self.setup.clock.mint(),
@@ -325,8 +355,9 @@ impl Driver {
                 }
             }
         };
+        self.sum_up(&first).await;
         self.status(Status::Idle);
-        end
+        end.map_err(SessionError::from)
     }
 
     /// Waits a little for what is done beside the turns.

@@ -56,6 +56,15 @@ pub enum SessionError {
         /// The name.
         message: MessageId,
     },
+    /// Nothing was asked that could be taken back.
+    #[error("there is nothing to undo in session {0}")]
+    NothingToUndo(SessionId),
+    /// Nothing is taken back.
+    #[error("there is nothing to redo in session {0}: nothing was undone since its last prompt")]
+    NothingToRedo(SessionId),
+    /// Taking back or bringing again failed before any file was changed.
+    #[error("cannot undo or redo: {0}")]
+    Undo(String),
     /// There is no command of that name.
     #[error("there is no command {name:?}; those there are: {known}")]
     NoCommand {

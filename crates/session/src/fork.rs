@@ -12,6 +12,7 @@ use crate::error::SessionError;
 use crate::recover::close_all;
 use crate::session::new_id;
 use crate::slug::slug;
+use crate::undo::Point;
 
 /// Events that are stored in one go.
 const AT_ONCE: usize = 512;
@@ -28,13 +29,16 @@ pub(crate) async fn fork(
 ) -> Result<SessionId, SessionError> {
     let from = journal.session(id).await?.ok_or_else(|| SessionError::Unknown(id.clone()))?;
     let history = journal.history(id).await?;
-    let taken = match before {
-        None => history.messages().len(),
+    let reverted = from.revert.as_ref().and_then(|revert| Point::of(revert, &history));
+    let point = match before {
+        // What is taken back does not go along.
+        None => reverted,
         Some(before) => {
-            let at = history.messages().iter().position(|turned| turned.info.id() == before);
-            at.ok_or_else(|| SessionError::NoMessage { session: id.clone(), message: before.clone() })?
+            let no_message = || SessionError::NoMessage { session: id.clone(), message: before.clone() };
+            Some(Point::whole(&history, before).ok_or_else(no_message)?)
         }
     };
+    let taken = point.as_ref().map_or(history.messages().len(), Point::first_whole);
     let copy = new_id(journal, clock).await?;
     let now = clock.now_ms();
     let record = Session {
@@ -56,7 +60,11 @@ pub(crate) async fn fork(
         history.apply(&event);
     }
     let mut events = vec![Event::SessionCreated { session_id: copy.clone(), info: Box::new(record) }];
-    events.extend(copied(&history, taken, &copy, clock));
+    events.extend(copied(&history, taken, point.as_ref(), &copy, clock));
+    let todos = journal.todos(id).await?;
+    if !todos.is_empty() {
+        events.push(Event::TodoUpdated { session_id: copy.clone(), todos });
+    }
     while !events.is_empty() {
         let rest = events.split_off(events.len().min(AT_ONCE));
         journal.record_all(std::mem::replace(&mut events, rest)).await?;
@@ -64,11 +72,12 @@ pub(crate) async fn fork(
     Ok(copy)
 }
 
-/// The events that write the first `taken` messages of `history` into the session `copy`, with new ids.
-fn copied(history: &History, taken: usize, copy: &SessionId, clock: &Clock) -> Vec<Event> {
+/// The events that write the first `taken` messages of `history`, as far as they stand before `point`, into the session
+/// `copy`, with new ids.
+fn copied(history: &History, taken: usize, point: Option<&Point>, copy: &SessionId, clock: &Clock) -> Vec<Event> {
     let mut ids: HashMap<&MessageId, MessageId> = HashMap::new();
     let mut events = Vec::new();
-    for turned in &history.messages()[..taken] {
+    for (at, turned) in history.messages().iter().take(taken).enumerate() {
         let id: MessageId = clock.mint();
         ids.insert(turned.info.id(), id.clone());
         let mut info = turned.info.clone();
@@ -82,12 +91,15 @@ fn copied(history: &History, taken: usize, copy: &SessionId, clock: &Clock) -> V
             }
         }
         events.push(Event::MessageUpdated { session_id: copy.clone(), info: Box::new(info) });
-        for part in &turned.parts {
+        for (within, part) in turned.parts.iter().enumerate() {
+            if point.is_some_and(|point| point.covers(at, turned, within)) {
+                continue;
+            }
             let mut part = Box::new(moved(part, copy, &id, clock));
             if let PartKind::Compaction { tail_start_id: Some(tail), .. } = &mut part.kind
-                && let Some(new) = ids.get(tail)
+                && let Some(copied) = ids.get(tail)
             {
-                tail.clone_from(new);
+                *tail = copied.clone();
             }
             events.push(Event::PartUpdated { session_id: copy.clone(), part, time: clock.now_ms() });
         }

@@ -1,7 +1,7 @@
 //! The handle to a session: what anybody may ask of one.
 
 use haft_llm::Request;
-use haft_protocol::{Event, MessageId, Session as Record, SessionId, SessionTime, Tokens};
+use haft_protocol::{Event, FileDiff, MessageId, Session as Record, SessionId, SessionTime, Tokens};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -16,7 +16,8 @@ use crate::prompt::Prompt;
 use crate::setup::{NewSession, Setup};
 use crate::slug::slug;
 use crate::turn::TurnEnd;
-use crate::{fork, preview};
+use crate::undo::{self, Rewind, Rewound, To};
+use crate::{Past, fork, preview};
 
 /// Requests that may wait for the session's task.
 const MAX_INBOX: usize = 32;
@@ -176,6 +177,70 @@ impl Session {
     pub async fn compact(&self, focus: Option<String>) -> Result<TurnEnd, SessionError> {
         let (done, end) = oneshot::channel();
         self.ask(Inbox::Compact(focus, done), end).await
+    }
+
+    /// Takes back what was asked and what was done to files for it, or brings it again. What is taken back is hidden; the
+    /// next prompt removes it.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn or a task of it runs; [`SessionError::NothingToUndo`],
+    /// [`SessionError::NothingToRedo`], [`SessionError::NoMessage`]; when the store fails. A file that cannot be changed is
+    /// none: that is told, and the rest is done.
+    pub async fn rewind(&self, rewind: Rewind) -> Result<Rewound, SessionError> {
+        let (done, rewound) = oneshot::channel();
+        let ended = || SessionError::Ended(self.id.clone());
+        self.inbox.send(Inbox::Rewind(Box::new(rewind), done)).await.map_err(|_| ended())?;
+        rewound.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Takes the last prompt back that still counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::rewind`].
+    pub async fn undo(&self) -> Result<Rewound, SessionError> {
+        self.rewind(Rewind::to(To::Back)).await
+    }
+
+    /// Brings the first prompt again that was taken back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::rewind`].
+    pub async fn redo(&self) -> Result<Rewound, SessionError> {
+        self.rewind(Rewind::to(To::Forth)).await
+    }
+
+    /// The same for a session that is only stored: it is opened for as long as this takes, and no model is needed. `gate`
+    /// notes what the person's hand does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::rewind`]; when there is no such session, or another process is at work on it.
+    pub async fn rewind_stored(
+        journal: &haft_store::Journal,
+        clock: &haft_protocol::Clock,
+        gate: &haft_permission::Gate,
+        past: Option<&Past>,
+        id: &SessionId,
+        rewind: &Rewind,
+    ) -> Result<Rewound, SessionError> {
+        undo::rewind_stored(journal, clock, gate, past, id, rewind).await
+    }
+
+    /// What the turn that answers `prompt`, or the whole session, has done to files that is not taken back.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session or message, or the store fails.
+    pub async fn diffs(
+        journal: &haft_store::Journal,
+        past: &Past,
+        id: &SessionId,
+        prompt: Option<&MessageId>,
+    ) -> Result<Vec<FileDiff>, SessionError> {
+        undo::diffs(journal, past, id, prompt).await
     }
 
     async fn ask(

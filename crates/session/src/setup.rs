@@ -10,7 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, Compaction, InstructionFiles, Model, Pages, Questions, TaskLimits, Worktrees};
+use crate::{Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, TaskLimits, Worktrees};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -72,6 +72,8 @@ pub struct Options {
     pub compaction: Compaction,
     /// The model for titles, where they are wanted and no agent `title` names another.
     pub small: Option<Model>,
+    /// What is remembered of files, so that changes to them can be taken back; nothing where left out.
+    pub past: Option<Past>,
 }
 
 /// What agents may hand to others.

@@ -95,7 +95,7 @@ impl Turn<'_> {
         let mut patience = std::pin::pin!(patience(self.cancel.clone(), self.kin.children.clone()));
         while !running.is_empty() {
             tokio::select! {
-                Some(Done { slot, ended: Ended { state, refused }, circled }) = work.next() => {
+                Some(Done { slot, ended: Ended { state, refused, patch }, circled }) = work.next() => {
                     match circled {
                         Some(Ok(())) => self.state.trail.forgive(),
                         Some(Err(denied)) => circles = self.circled(&denied, tool_of(running.get(&slot))).or(circles),
@@ -106,8 +106,10 @@ impl Turn<'_> {
                     if let Some(mut done) = running.remove(&slot) {
                         self.note(&done, &state);
                         set_state(&mut done, state);
-                        let event = self.changed(done);
-                        self.record_all(vec![event]).await?;
+                        let patch = patch.map(|patch| self.part(&message, patch));
+                        let events: Vec<Event> = [self.changed(done)].into_iter().chain(patch).collect();
+                        self.record_all(events.clone()).await?;
+                        self.remembered(&events);
                     }
                 }
                 Some(inner) = within.recv() => {
@@ -213,8 +215,10 @@ impl Turn<'_> {
                 return Done { slot, ended, circled };
             }
             let result = calls.call(&message, &call, &prepared, cancel, report).await;
+            let patch = calls.changed(&message, &call).await;
             let _ = done.send(not_run(&prepared, result.clone()));
-            Done { slot, ended: calls.ended(&message, prepared.input, start, result), circled }
+            let ended = Ended { patch, ..calls.ended(&message, prepared.input, start, result) };
+            Done { slot, ended, circled }
         })
     }
 
@@ -302,7 +306,7 @@ fn refused(calls: &Calls, prepared: Prepared, why: &Denied) -> Ended {
     let now = calls.clock.now_ms();
     let time = ToolSpan { start: now, end: now, compacted: None };
     let state = ToolState::Error { input: prepared.input, error: text, metadata: Some(metadata), time };
-    Ended { state, refused: !why.may_go_on() }
+    Ended { state, refused: !why.may_go_on(), patch: None }
 }
 
 /// Completes when `cancel` fired and what runs has had its time to end. Tasks give that time to their own calls first,

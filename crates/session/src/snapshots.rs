@@ -1,15 +1,20 @@
 //! What files were before the agent changed them: kept as it happens, handed out call by call.
 
+mod around;
+mod known;
 mod ledger;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_permission::Asker;
-use haft_project::{Announced, Commanded, Planned, Recorder, Standing};
+use haft_project::{Announced, Commanded, Planned, Recorder, Refused, Standing};
 use haft_protocol::{AskedBy, MessageId, SessionId};
 use haft_snapshot::{Change, Hash, Keep, KeepError, State};
 
+use self::around::Around;
+pub use self::around::{Ground, MAX_FILE, Survey};
 use self::ledger::Ledger;
 
 /// Largest old content of a file that is kept when a tool changes it, in bytes: more than any tool writes.
@@ -28,6 +33,7 @@ pub struct Snapshots {
 struct Inner {
     keep: Keep,
     ledger: Ledger,
+    around: Option<Around>,
 }
 
 /// What one call changed.
@@ -44,7 +50,23 @@ pub struct Recorded {
 impl Snapshots {
     /// Old contents are kept in `keep`, and what is not handed out yet in `folder`.
     pub fn new(keep: Keep, folder: PathBuf) -> Self {
-        Self { inner: Arc::new(Inner { keep, ledger: Ledger::new(folder) }) }
+        Self { inner: Arc::new(Inner { keep, ledger: Ledger::new(folder), around: None }) }
+    }
+
+    /// The same, where commands work in `ground`.
+    pub fn with_commands(keep: Keep, folder: PathBuf, ground: Ground) -> Self {
+        let around = Some(Around::new(keep.clone(), ground));
+        Self { inner: Arc::new(Inner { keep, ledger: Ledger::new(folder), around }) }
+    }
+
+    /// Looks at the tree that commands may change as before one, and says what is covered. `None` where commands are not
+    /// recorded. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]: what commands change there is not recorded.
+    pub fn survey(&self) -> Option<Result<Survey, Refused>> {
+        self.inner.around.as_ref().map(Around::survey)
     }
 
     /// Where contents and lists of changes are kept.
@@ -105,7 +127,7 @@ impl Snapshots {
                 Ok(to) => State::Link { to },
                 Err(error) => unkept(&error),
             },
-            Standing::Folder => State::unkept("it is a folder"),
+            Standing::Folder { mode } => State::Folder { mode },
             Standing::Other(why) => State::Unkept { why },
         }
     }
@@ -124,6 +146,15 @@ impl Snapshots {
     }
 }
 
+/// The folders that are made for new files, the topmost first.
+fn folders(files: &[Planned<'_>]) -> impl Iterator<Item = Change> + use<> {
+    let new = files.iter().filter(|file| file.after.is_some() && matches!(file.before, Standing::Nothing));
+    let above = new.flat_map(|file| file.path.ancestors().skip(1).take_while(|path| path.symlink_metadata().is_err()));
+    let missing: BTreeSet<PathBuf> = above.map(Path::to_path_buf).collect();
+    let made = |path| Change { path, before: State::Absent, after: State::Folder { mode: 0o755 } };
+    missing.into_iter().map(made)
+}
+
 /// The mode of a file that replaces this.
 fn mode(before: &State) -> u32 {
     match before {
@@ -138,13 +169,17 @@ fn unkept(error: &KeepError) -> State {
 
 impl Recorder for Snapshots {
     fn before_files(&self, asker: &Asker, files: Vec<Planned<'_>>) -> Announced {
-        let changes = files.into_iter().map(|planned| self.planned(planned)).collect();
+        let made = folders(&files);
+        let changes = made.chain(files.into_iter().map(|planned| self.planned(planned))).collect();
         Announced(self.inner.ledger.announce(&asker.session, asker.call.as_ref(), changes))
     }
 
     fn after_files(&self, announced: Announced, happened: bool, files: Vec<Standing>) {
         let mut files = files.into_iter();
         self.inner.ledger.happened(announced.0, |change| {
+            if let State::Folder { .. } = change.after {
+                return Some(self.state(Standing::at(&change.path)));
+            }
             let now = files.next().unwrap_or(Standing::Nothing);
             match (happened, &change.after, now) {
                 (true, State::File { content, size, .. }, Standing::File { mode, .. }) => {
@@ -154,13 +189,26 @@ impl Recorder for Snapshots {
                 (_, _, now) => Some(self.state(now)),
             }
         });
+        if let Some(around) = &self.inner.around {
+            self.inner.ledger.told(announced.0, |change| around.edited(&change.path, &change.after));
+        }
     }
 
-    fn before_command(&self, _asker: &Asker, _trees: &[PathBuf]) -> Commanded {
-        Commanded(0)
+    fn before_command(&self, asker: &Asker) -> Commanded {
+        let Some(around) = &self.inner.around else { return Commanded(0) };
+        let (number, others) = around.before(asker);
+        if let Some((asker, changes)) = others {
+            self.inner.ledger.note(&asker.session, asker.call.as_ref(), changes);
+        }
+        Commanded(number)
     }
 
-    fn after_command(&self, _commanded: Commanded) {}
+    fn after_command(&self, commanded: Commanded, ended: bool) {
+        let after = self.inner.around.as_ref().and_then(|around| around.after(commanded.0, ended));
+        if let Some((asker, changes)) = after {
+            self.inner.ledger.note(&asker.session, asker.call.as_ref(), changes);
+        }
+    }
 }
 
 #[cfg(test)]

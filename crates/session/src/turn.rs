@@ -174,7 +174,24 @@ impl Turn<'_> {
         let messages = self.history.messages();
         let answered = messages.iter().rposition(|turned| *turned.info.id() == self.first).unwrap_or_default();
         let open = close_all(self.session, &messages[answered..], self.setup.clock.now_ms(), &why);
-        self.record_all(open).await
+        self.record_all(open).await?;
+        self.remember().await
+    }
+
+    /// Keeps what files were changed by calls that were stopped, and by jobs that outlived their calls.
+    async fn remember(&mut self) -> Result<(), TurnError> {
+        let Some(past) = &self.setup.options.past else { return Ok(()) };
+        let events = past.rest(&self.setup.clock, &self.session.id, self.history, false).await;
+        self.record_all(events.clone()).await?;
+        self.remembered(&events);
+        Ok(())
+    }
+
+    /// What `events` say of files is stored.
+    pub(crate) fn remembered(&self, events: &[Event]) {
+        if let Some(past) = &self.setup.options.past {
+            past.stored(events);
+        }
     }
 
     async fn steps(&mut self) -> Result<Stop, TurnError> {

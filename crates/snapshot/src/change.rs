@@ -1,5 +1,6 @@
 //! What became of one path.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -67,16 +68,18 @@ impl State {
 }
 
 impl Change {
-    /// Several changes as one for each path: what it was before the first, and is after the last. A path that is after all
-    /// what it was is left out. In the order in which the paths were first changed.
+    /// Several changes with those of one path that follow on each other as one. Where somebody else changed the path in
+    /// between they stay apart, because what was there then is not ours to take back. A path that is after all what it was
+    /// is left out. In the order in which the paths were first changed.
     pub fn squashed(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
         let mut squashed: Vec<Change> = Vec::new();
-        let mut places = std::collections::HashMap::new();
+        let mut last: HashMap<PathBuf, usize> = HashMap::new();
         for change in changes {
-            match places.get(&change.path).and_then(|place: &usize| squashed.get_mut(*place)) {
-                Some(first) => first.after = change.after,
+            let known = last.get(&change.path).and_then(|place| squashed.get_mut(*place));
+            match known.filter(|last| last.after == change.before) {
+                Some(last) => last.after = change.after,
                 None => {
-                    places.insert(change.path.clone(), squashed.len());
+                    last.insert(change.path.clone(), squashed.len());
                     squashed.push(change);
                 }
             }
@@ -165,6 +168,9 @@ mod tests {
             &[change("/a", State::Absent, file("2")), change("/b", file("0"), file("1"))],
         );
         row(&[change("/a", file("1"), file("2")), change("/a", file("2"), file("1"))], &[]);
+        // What the user wrote in between is not part of it.
+        let apart = [change("/a", file("1"), file("2")), change("/a", file("user"), file("3"))];
+        row(&apart, &apart);
         let big = || State::unkept("big");
         row(&[change("/a", big(), big())], &[change("/a", big(), big())]);
     }

@@ -88,6 +88,11 @@ impl Keep {
         &self.inner.folder
     }
 
+    /// The most that is kept, in bytes as packed.
+    pub fn quota(&self) -> u64 {
+        self.inner.quota
+    }
+
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
     }

@@ -31,7 +31,7 @@ pub(crate) fn network(number: u64) -> Option<&'static str> {
 
 /// The network file system that holds `path`, or its nearest folder that exists.
 #[cfg(target_os = "linux")]
-pub(crate) fn network_of(path: &Path) -> Option<&'static str> {
+pub fn network_of(path: &Path) -> Option<&'static str> {
     let place = path.ancestors().find(|place| place.exists())?;
     let number = rustix::fs::statfs(place).ok()?.f_type;
     // 32 bits everywhere, and with a sign on some machines.
@@ -42,7 +42,7 @@ pub(crate) fn network_of(path: &Path) -> Option<&'static str> {
 
 /// Elsewhere it is not known.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn network_of(_: &Path) -> Option<&'static str> {
+pub fn network_of(_: &Path) -> Option<&'static str> {
     None
 }
 

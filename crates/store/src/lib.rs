@@ -21,6 +21,7 @@
 //! | a row that is salvaged | 256 MiB | counts as lost |
 //! | write-ahead log left on disk | 16 MiB | cut back at the next checkpoint |
 //! | left lock files looked at when opening | 64 | the next opening takes more |
+//! | OpenCode's files that are read | 64 MiB each, 100,000 in a folder, 100,000 sessions | left out |
 //! | backups | one for each format it migrated from | replaced |
 //!
 //! A file that is damaged is put aside when it is opened, and what can be read of it goes into a new one ([`Remark`] says
@@ -36,6 +37,7 @@ mod lease;
 mod memory;
 mod migrate;
 mod open;
+mod opencode;
 mod reader;
 mod rows;
 mod salvage;
@@ -47,9 +49,11 @@ mod writer;
 #[path = "../tests/it/samples.rs"]
 mod samples;
 
+pub use disk::network_of;
 pub use error::{Cause, StoreError};
 pub use journal::{Filter, Journal};
 pub use lease::{Lease, Owner};
 pub use open::Remark;
+pub use opencode::{Listed, Opencode};
 pub use salvage::Salvaged;
 pub use watch::Watch;

@@ -31,6 +31,8 @@ pub struct Watch {
     history: History,
     todos: Vec<Todo>,
     file: Option<Seen>,
+    /// What changed and was not given yet: the caller may drop the future that was to give it.
+    pending: Vec<Event>,
     over: bool,
 }
 
@@ -64,7 +66,7 @@ impl Watch {
         let Some(info) = journal.session(&session).await? else { return Ok(None) };
         let history = journal.history(&session).await?;
         let todos = journal.todos(&session).await?;
-        Ok(Some(Self { journal, session, info, history, todos, file, over: false }))
+        Ok(Some(Self { journal, session, info, history, todos, file, pending: Vec::new(), over: false }))
     }
 
     /// The record as it is known now.
@@ -101,121 +103,112 @@ impl Watch {
     ///
     /// As [`Watch::next`].
     pub async fn look(&mut self) -> Result<Option<Vec<Event>>, StoreError> {
-        if self.over {
-            return Ok(None);
-        }
-        let mut events = Vec::new();
-        if self.file.is_some() {
-            if !self.moved().await? {
-                return Ok(None);
-            }
-            self.read_file(&mut events).await?;
-        } else {
-            match self.journal.session(&self.session).await? {
-                Some(info) => {
-                    let history = self.journal.history(&self.session).await?;
-                    self.compare(&history, &mut events);
-                    self.put_info(info, &mut events);
-                }
-                None => self.end(&mut events),
-            }
-        }
         if !self.over {
-            self.put_todos(&mut events).await?;
+            if self.file.is_some() {
+                self.look_into_file().await?;
+            } else {
+                self.look_into_memory().await?;
+            }
         }
-        Ok(Some(events).filter(|events| !events.is_empty()))
+        Ok((!self.pending.is_empty()).then(|| std::mem::take(&mut self.pending)))
     }
 
-    /// Whether anybody wrote anything into the file.
-    async fn moved(&mut self) -> Result<bool, StoreError> {
-        let Reader::File(file) = self.journal.reader()? else { return Ok(true) };
-        let Some(seen) = &mut self.file else { return Ok(true) };
-        let version: i64 = sqlx::query_scalar(VERSION)
-            .fetch_one(&mut seen.connection)
-            .await
-            .map_err(|error| sqlite::failed(&file.path, error))?;
-        Ok(std::mem::replace(&mut seen.version, version) != version)
+    async fn look_into_memory(&mut self) -> Result<(), StoreError> {
+        let Some(info) = self.journal.session(&self.session).await? else {
+            self.end();
+            return Ok(());
+        };
+        let history = self.journal.history(&self.session).await?;
+        let todos = self.journal.todos(&self.session).await?;
+        self.compare(&history);
+        self.put_info(info);
+        self.put_todos(todos);
+        Ok(())
     }
 
-    async fn read_file(&mut self, events: &mut Vec<Event>) -> Result<(), StoreError> {
+    async fn look_into_file(&mut self) -> Result<(), StoreError> {
         let journal = self.journal.clone();
         let Reader::File(file) = journal.reader()? else { return Ok(()) };
         let failed = |error| sqlite::failed(&file.path, error);
         let id = self.session.clone();
         let Some(seen) = &mut self.file else { return Ok(()) };
+        let version = sqlx::query_scalar(VERSION).fetch_one(&mut seen.connection).await.map_err(failed)?;
+        if version == seen.version {
+            return Ok(());
+        }
         let row = sqlx::query_as(SESSION).bind(id.to_string()).fetch_optional(&mut seen.connection).await;
         let row: Option<(Vec<u8>, i64)> = row.map_err(failed)?;
         let Some((data, removals)) = row else {
-            self.end(events);
+            self.end();
             return Ok(());
         };
+        let todos = journal.todos(&id).await?;
+        // Everything is read before anything is taken over, so that whoever stops waiting loses nothing.
         if removals == seen.removals {
             let rows = sqlx::query_as(MESSAGES).bind(id.to_string()).bind(seen.message);
             let messages: Vec<(String, Vec<u8>, i64)> = rows.fetch_all(&mut seen.connection).await.map_err(failed)?;
             let rows = sqlx::query_as(PARTS).bind(id.to_string()).bind(seen.part);
             let parts: Vec<(String, String, Vec<u8>, i64)> =
                 rows.fetch_all(&mut seen.connection).await.map_err(failed)?;
-            for (name, data, rev) in messages {
-                seen.message = seen.message.max(rev);
-                if let Some(message) = reader::message(&file.path, &id, &name, &data) {
-                    events.extend(message_event(&self.history, &message));
-                }
+            seen.version = version;
+            seen.message = messages.iter().fold(seen.message, |last, (.., rev)| last.max(*rev));
+            seen.part = parts.iter().fold(seen.part, |last, (.., rev)| last.max(*rev));
+            for (name, data, _) in messages {
+                let message = reader::message(&file.path, &id, &name, &data);
+                self.put(message.and_then(|message| message_event(&self.history, &message)));
             }
-            for event in events.iter() {
-                self.history.apply(event);
-            }
-            for (message, name, data, rev) in parts {
-                seen.part = seen.part.max(rev);
-                let Ok(message) = Id::parse(&message) else { continue };
-                let Some(part) = reader::part(&file.path, &id, &message, &name, &data) else { continue };
-                if let Some(event) = part_event(&self.history, &part) {
-                    self.history.apply(&event);
-                    events.push(event);
-                }
+            for (message, name, data, _) in parts {
+                let message = Id::parse(&message).ok();
+                let part = message.and_then(|message| reader::part(&file.path, &id, &message, &name, &data));
+                self.put(part.and_then(|part| part_event(&self.history, &part)));
             }
         } else {
-            seen.removals = removals;
             let revisions = sqlx::query_as(REVISIONS).bind(id.to_string());
-            (seen.message, seen.part) = revisions.fetch_one(&mut seen.connection).await.map_err(failed)?;
+            let (message, part) = revisions.fetch_one(&mut seen.connection).await.map_err(failed)?;
             let history = reader::history(&mut seen.connection, &file.path, &id).await?;
-            self.compare(&history, events);
+            (seen.version, seen.removals, seen.message, seen.part) = (version, removals, message, part);
+            self.compare(&history);
         }
         if let Ok(info) = reader::parse::<Session>(&file.path, "session", id.as_str(), &data) {
-            self.put_info(info, events);
+            self.put_info(info);
         }
+        self.put_todos(todos);
         Ok(())
     }
 
     /// Takes over another state of the whole history.
-    fn compare(&mut self, now: &History, events: &mut Vec<Event>) {
-        let new = changes(&self.session, &self.history, now);
-        for event in &new {
-            self.history.apply(event);
+    fn compare(&mut self, now: &History) {
+        for event in changes(&self.session, &self.history, now) {
+            self.put(Some(event));
         }
-        events.extend(new);
     }
 
-    fn put_info(&mut self, info: Session, events: &mut Vec<Event>) {
+    fn put(&mut self, event: Option<Event>) {
+        if let Some(event) = event {
+            self.history.apply(&event);
+            self.pending.push(event);
+        }
+    }
+
+    fn put_info(&mut self, info: Session) {
         if info != self.info {
             self.info = info;
             let info = Box::new(self.info.clone());
-            events.push(Event::SessionUpdated { session_id: self.session.clone(), info });
+            self.pending.push(Event::SessionUpdated { session_id: self.session.clone(), info });
         }
     }
 
-    async fn put_todos(&mut self, events: &mut Vec<Event>) -> Result<(), StoreError> {
-        let todos = self.journal.todos(&self.session).await?;
+    fn put_todos(&mut self, todos: Vec<Todo>) {
         if todos != self.todos {
             self.todos = todos;
-            events.push(Event::TodoUpdated { session_id: self.session.clone(), todos: self.todos.clone() });
+            self.pending.push(Event::TodoUpdated { session_id: self.session.clone(), todos: self.todos.clone() });
         }
-        Ok(())
     }
 
-    fn end(&mut self, events: &mut Vec<Event>) {
+    fn end(&mut self) {
         self.over = true;
         let info = Box::new(self.info.clone());
-        events.push(Event::SessionDeleted { session_id: self.session.clone(), info });
+        self.pending.push(Event::SessionDeleted { session_id: self.session.clone(), info });
     }
 }
 

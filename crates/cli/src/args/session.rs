@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::ModelArg;
+use super::undo::{Diff, Fork, Redo, Undo};
 
 /// `haft session`
 #[derive(Debug, Subcommand)]
@@ -14,6 +15,12 @@ pub(crate) enum Session {
         /// Those of all folders
         #[arg(long)]
         all: bool,
+        /// Also those that were put away
+        #[arg(long)]
+        archived: bool,
+        /// Only those with TEXT in their title
+        #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
+        search: Option<String>,
         /// At most so many
         #[arg(long, short = 'n', value_name = "N", value_hint = ValueHint::Other, default_value_t = 100)]
         max_count: usize,
@@ -28,9 +35,15 @@ pub(crate) enum Session {
     Show {
         /// The session; the newest of this folder if left out
         id: Option<String>,
-        /// As one JSON object: {"info", "messages": [{"info", "parts"}]}
+        /// As one JSON object: {"info", "messages": [{"info", "parts"}]}; with --follow each event on a line
         #[arg(long)]
         json: bool,
+        /// Only the last N messages
+        #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
+        last: Option<usize>,
+        /// Go on showing what is said and done until nobody works on it any more
+        #[arg(long, short)]
+        follow: bool,
         /// Look at this folder
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
@@ -49,11 +62,50 @@ pub(crate) enum Session {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
-    /// Copy a session into a new one, which can go another way; prints the new one's id
-    Fork {
+    /// Remove sessions, with the tasks that they started
+    Delete {
+        /// The sessions
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Put a session away: lists leave it out unless asked
+    Archive {
         /// The session
         id: String,
+        /// Take it out again
+        #[arg(long)]
+        undo: bool,
     },
+    /// Keep a session whatever `retention` says
+    Pin {
+        /// The session
+        id: String,
+        /// Let it go with the others again
+        #[arg(long)]
+        undo: bool,
+    },
+    /// Give a session another title
+    Rename {
+        /// The session
+        id: String,
+        /// The title
+        title: String,
+    },
+    /// Write a session as a file that haft and OpenCode can read, or one for people
+    Export(SessionExport),
+    /// Read a session that haft or OpenCode wrote; it becomes one of this folder
+    Import(SessionImport),
+    /// Copy a session into a new one, which can go another way; prints the new one's id
+    Fork(Fork),
+    /// Take back the last prompt, with what was done to files for it; lists the files first
+    Undo(Undo),
+    /// Bring back what was undone; lists the files first
+    Redo(Redo),
+    /// What a session did to files
+    Diff(Diff),
     /// Run a session again with the model's recorded answers and real tools, in a copy of its project, and say where the
     /// results differ
     Replay(Box<Replay>),
@@ -112,4 +164,49 @@ pub(crate) struct Pack {
     /// Leave out names and contents of files, and with them all that tools read, did and gave
     #[arg(long)]
     pub no_files: bool,
+}
+
+/// `haft session export`
+#[derive(Debug, clap::Args)]
+pub(crate) struct SessionExport {
+    /// The session; the newest of this folder if left out
+    pub id: Option<String>,
+    /// As JSON, which can be read again, or as Markdown
+    #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
+    pub format: ExportFormat,
+    /// Put [redacted:KIND:ID] in the place of everything that was said, read and named
+    #[arg(long)]
+    pub sanitize: bool,
+    /// Into this file, which must not exist; on standard output if left out
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Look at this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+}
+
+/// How a session is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// `{"info", "messages": [{"info", "parts"}]}`
+    Json,
+    /// For people
+    Md,
+}
+
+/// `haft session import`
+#[derive(Debug, clap::Args)]
+pub(crate) struct SessionImport {
+    /// The file; `-` for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Under a new id, beside the one that has it
+    #[arg(long)]
+    pub new: bool,
+    /// Put it in the place of the one that has its id without asking
+    #[arg(long, short, conflicts_with = "new")]
+    pub yes: bool,
+    /// Make it one of this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
 }

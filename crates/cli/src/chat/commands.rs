@@ -12,6 +12,7 @@ const MAX_NAME: usize = 40;
 pub(crate) enum Deed {
     Agents,
     Auto,
+    Compact,
     Connect,
     Details,
     Exit,
@@ -46,6 +47,7 @@ pub(crate) struct Own {
 pub(crate) const OWN: &[Own] = &[
     own(Deed::Agents, "agents", &["agent"], "[NAME]", "the agents, or choose who answers", true),
     own(Deed::Auto, "auto", &["yolo"], "[on|off]", "say yes to everything that no rule denies", true),
+    own(Deed::Compact, "compact", &["summarize"], "[FOCUS]", "sum up what was said so far, and go on with that", false),
     own(Deed::Connect, "connect", &[], "[VENDOR]", "sign in to a vendor of models, or store a key", false),
     own(Deed::Details, "details", &[], "[on|off]", "show what tools did, or only that they did it", true),
     own(Deed::Exit, "exit", &["quit", "q"], "", "leave; the session is kept", true),

@@ -50,6 +50,7 @@ impl Talk {
             Deed::Status => self.status().await,
             Deed::Todos => self.todos().await?,
             Deed::Export => self.export(arguments).await?,
+            Deed::Compact => self.compact(arguments)?,
             Deed::Connect => self.connect(arguments, source).await?,
             Deed::Auto => {
                 self.auto = switch(arguments, self.auto, name)?;
@@ -73,7 +74,16 @@ impl Talk {
         Ok(Flow::On)
     }
 
-    fn tell(&mut self, text: &str) {
+    /// Sums up; how it ends is told as the end of a turn.
+    fn compact(&mut self, focus: &str) -> Result<()> {
+        let session = self.session.clone().filter(|_| self.record.is_some());
+        let session = session.ok_or_else(|| Usage("there is nothing to sum up yet".to_owned()))?;
+        let focus = Some(focus.to_owned()).filter(|focus| !focus.is_empty());
+        self.start(async move { session.compact(focus).await });
+        Ok(())
+    }
+
+    pub(super) fn tell(&mut self, text: &str) {
         self.face.note(vec![self.looks.paint.dim(text)]);
     }
 
@@ -121,6 +131,7 @@ impl Talk {
                 false => self.looks.paint.dim("/sessions NUMBER goes on with one"),
             });
             self.face.note(lines);
+            self.tell_sessions().await;
             return Ok(());
         }
         let id = match wanted.parse::<usize>() {
@@ -316,6 +327,7 @@ impl Talk {
         keys::read_again();
         let (folders, place) = (self.ground.folders.clone(), self.ground.place.clone());
         self.ground = Ground::of(folders, place, Asking::Nobody)?;
+        self.tell_known();
         if self.setup.is_none() {
             let setup = self.setup().await?;
             self.tell(&lists::one_line(&format!("{} answers", setup.model.name())));

@@ -2,27 +2,29 @@
 //! the line that is typed, is drawn anew.
 //!
 //! `talk` is the loop, `commands` what a line means, `deeds` what the chat's own commands do, `asks` what waits for an
-//! answer, `editor` where lines come from, `lists` and `status` what is shown.
+//! answer, `editor` where lines come from, `known` what it completes, `lists` and `status` what is shown.
 
 mod asks;
 pub(crate) mod commands;
 mod deeds;
 pub(crate) mod editor;
+mod known;
 mod lists;
 mod status;
 mod talk;
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 
 use anyhow::Result;
 use haft_session::Session;
 
-use self::editor::{LineSource, Plain};
+use self::editor::{Complete, Editor, Habits, LineSource, Plain, can_edit};
 use self::talk::{Chosen, Opening, Talk};
 use crate::args::Chat;
 use crate::commands::run::{folder, resumed};
 use crate::folders::Folders;
-use crate::render::{self, Looks, Paint, Render, Text, WholeLines};
+use crate::render::{self, Console, Looks, Paint, Render, Terminal, Text, WholeLines};
 use crate::report::{Exit, Usage};
 use crate::trust::Asking;
 use crate::wire::{Ground, clock, journal, place};
@@ -98,8 +100,8 @@ async fn open(
 async fn talk(args: Chat, opening: Opening) -> Result<Exit> {
     let is_terminal = std::io::stdin().is_terminal();
     let looks = Looks { thinking: false, details: true, paint: Paint::new(!args.plain && render::out_is_terminal()) };
-    let (mut source, face) = faces(looks)?;
-    let mut talk = Talk::new(opening, face, looks, is_terminal);
+    let Faces { mut source, face, complete } = faces(&args, looks, &opening)?;
+    let mut talk = Talk::new(opening, face, looks, complete, is_terminal);
     let replay = if args.no_replay { 0 } else { args.replay_limit };
     talk.greet(replay).await?;
     let end = talk.run(source.as_mut(), args.prompt).await;
@@ -108,10 +110,35 @@ async fn talk(args: Chat, opening: Opening) -> Result<Exit> {
 }
 
 /// Where lines come from, and who shows what happens.
-fn faces(looks: Looks) -> Result<(Box<dyn LineSource>, Box<dyn Render>)> {
-    let out = WholeLines::new(render::out());
-    let shown = Text::new(out, render::errors(), render::out_is_terminal(), looks.thinking, looks.paint, clock()?);
-    Ok((Box::new(Plain::new()), Box::new(shown)))
+struct Faces {
+    source: Box<dyn LineSource>,
+    face: Box<dyn Render>,
+    /// What the editor completes, if there is one.
+    complete: Option<Arc<Complete>>,
+}
+
+fn faces(args: &Chat, looks: Looks, opening: &Opening) -> Result<Faces> {
+    if args.plain || !can_edit() {
+        let out = WholeLines::new(render::out());
+        let shown = Text::new(out, render::errors(), render::out_is_terminal(), looks.thinking, looks.paint, clock()?);
+        return Ok(Faces { source: Box::new(Plain::new()), face: Box::new(shown), complete: None });
+    }
+    // However the program ends, the terminal is as it was.
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        editor::give_back();
+        told(panic);
+    }));
+    let ground = &opening.ground;
+    let complete = Arc::new(Complete::new(ground.place.directory.clone()));
+    let habits = Habits {
+        summary: !ground.config.experimental.disable_paste_summary,
+        paint: looks.paint,
+        state: ground.folders.state.clone(),
+    };
+    let source = Editor::new(habits, Arc::<Complete>::clone(&complete));
+    let face = Terminal::new(Console::here(), looks.thinking, looks.paint, clock()?);
+    Ok(Faces { source: Box::new(source), face: Box::new(face), complete: Some(complete) })
 }
 
 #[cfg(test)]

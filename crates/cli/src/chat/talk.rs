@@ -1,5 +1,6 @@
 //! The chat: the person's lines to the agent, and what happens back to the person.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -14,7 +15,7 @@ use tokio::task::JoinSet;
 
 use super::asks::{Asks, Desk};
 use super::commands::{Meant, meant, unknown};
-use super::editor::{Draft, Input, LineSource, Mode, Prompt};
+use super::editor::{Complete, Draft, Input, LineSource, Mode, Prompt};
 use super::lists;
 use super::status::{self, Turn, Window};
 use crate::commands::run::{rules, unusual};
@@ -72,6 +73,8 @@ pub(super) struct Talk {
     asks: Asks,
     /// Whether everything that no rule denies is allowed.
     pub(super) auto: bool,
+    /// What the editor completes. Without it lines are whole and nothing is drawn.
+    pub(super) complete: Option<Arc<Complete>>,
     is_terminal: bool,
     turns: JoinSet<Result<TurnEnd, SessionError>>,
     running: Option<Running>,
@@ -115,7 +118,13 @@ enum Woke {
 }
 
 impl Talk {
-    pub(super) fn new(opening: Opening, face: Box<dyn Render>, looks: Looks, is_terminal: bool) -> Self {
+    pub(super) fn new(
+        opening: Opening,
+        face: Box<dyn Render>,
+        looks: Looks,
+        complete: Option<Arc<Complete>>,
+        is_terminal: bool,
+    ) -> Self {
         let Opening { ground, journal, answerer, agents, agent, chosen, resumed } = opening;
         Self {
             ground,
@@ -132,6 +141,7 @@ impl Talk {
             looks,
             asks: Asks::default(),
             auto: answerer == Answerer::Yes,
+            complete,
             is_terminal,
             turns: JoinSet::new(),
             running: None,
@@ -156,6 +166,8 @@ impl Talk {
             let head = format!("haft {} · {place}", env!("CARGO_PKG_VERSION"));
             self.face.note(vec![dim(&head), dim("Say what is to be done. /help lists commands, Ctrl-D leaves.")]);
         }
+        self.tell_known();
+        self.tell_sessions().await;
         if let Some(record) = self.record.take() {
             return self.enter(*record, replay).await;
         }
@@ -184,7 +196,7 @@ impl Talk {
         if let Some(record) = latest.first() {
             let title = lists::one_line(&record.title);
             let ago = crate::commands::session::ago(record.time.updated);
-            let line = format!("/continue lists earlier sessions; the latest, {} ago: {title}", ago.trim());
+            let line = format!("/continue lists earlier sessions; the latest, {}: {title}", ago.trim());
             self.face.note(vec![self.looks.paint.dim(&line)]);
         }
     }
@@ -192,7 +204,7 @@ impl Talk {
     /// The newest sessions of this folder, at most so many.
     pub(super) async fn sessions_here(&self, limit: usize) -> Vec<Record> {
         let directory = Some(self.ground.place.directory.display().to_string());
-        let filter = haft_store::Filter { directory, roots: true, limit };
+        let filter = haft_store::Filter { directory, roots: true, limit, ..haft_store::Filter::default() };
         self.journal.sessions(&filter).await.unwrap_or_default()
     }
 
@@ -322,12 +334,10 @@ impl Talk {
             }
             return Prompt { busy, ..Prompt::answer("answer › ") };
         }
-        let mark = match (busy, self.is_terminal) {
-            // A mark among the lines of an answer would be one more line to listen to.
-            (true, _) | (_, false) => String::new(),
-            (false, true) => format!("{} › ", self.agent),
-        };
-        let hint = if busy { "it works; what you say now reaches it after this step" } else { "" };
+        // Without an editor a mark would stand among the lines of the answer.
+        let is_marked = self.is_terminal && (!busy || self.complete.is_some());
+        let mark = if is_marked { format!("{} › ", lists::one_line(&self.agent)) } else { String::new() };
+        let hint = if busy { "what you say now is read after this step; Ctrl-C stops" } else { "" };
         Prompt { busy, hint: hint.to_owned(), ..Prompt::chat(mark) }
     }
 
@@ -426,8 +436,7 @@ impl Talk {
         if self.running.is_some() {
             self.face.note(vec![self.looks.paint.dim("queued: it is read after the step that runs")]);
         }
-        self.begin(true);
-        self.turns.spawn(async move { session.prompt(prompt).await });
+        self.start(async move { session.prompt(prompt).await });
     }
 
     /// Runs a command line that the person typed.
@@ -442,6 +451,12 @@ impl Talk {
             }
             Err(error) => self.complain(&describe(&error)),
         }
+    }
+
+    /// Runs `turn`, which asks a model.
+    pub(super) fn start(&mut self, turn: impl Future<Output = Result<TurnEnd, SessionError>> + Send + 'static) {
+        self.begin(true);
+        self.turns.spawn(turn);
     }
 
     fn begin(&mut self, asks_model: bool) {
@@ -664,6 +679,9 @@ impl Talk {
         self.face.hush(false);
         self.catch_all(events).await;
         self.face.rest();
+        if let Some(session) = &self.session {
+            session.settle().await;
+        }
         if let Some(record) = &self.record {
             let id = record.id.as_str();
             self.face.note(vec![self.looks.paint.dim(&format!("kept; to go on:  haft --session {id}"))]);

@@ -9,6 +9,7 @@ mod vendors;
 
 use anyhow::Result;
 
+pub(crate) use self::import::take_over;
 pub(crate) use self::login::store;
 pub(crate) use self::person::Person;
 use self::person::Stopped;

@@ -8,6 +8,7 @@ mod request;
 mod rules;
 mod schema;
 mod shell;
+mod snapshot;
 
 use anyhow::Result;
 
@@ -21,6 +22,7 @@ pub(crate) async fn run(command: Debug) -> Result<Exit> {
         Debug::Agents(args) => agents::run(&args),
         Debug::Rules(args) => rules::run(&args),
         Debug::Shell(args) => shell::run(&args),
+        Debug::Snapshot(args) => snapshot::run(&args),
         Debug::Schema => schema::run(),
         Debug::Request(args) => request::run(args).await,
     }

@@ -85,7 +85,7 @@ async fn examine(here: &Ground, only: Option<Rung>) -> Result<Report> {
     if rung != Rung::None && rung != sandbox.rung() {
         bail!("the cage is held by {} at one time and by {} at another; try again", rung.name(), sandbox.rung().name());
     }
-    let ground = Ground { folders: here.folders.clone(), place, config, processes };
+    let ground = Ground { folders: here.folders.clone(), place, config, processes, snapshots: None };
     let mut bench = workbench(&ground, &scratch)?;
     let mut rows = Vec::new();
     for check in CHECKS {

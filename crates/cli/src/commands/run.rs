@@ -46,6 +46,8 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     let answerer = ask::answerer(args.auto);
     let asking = if answerer == Answerer::Person { Asking::Person } else { Asking::Nobody };
     let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?;
+    crate::retention::apply(journal, ground.config.retention, &ground.folders.data, crate::wire::clock()?.now_ms())
+        .await;
     let text = message(&args.message).await?;
     if text.trim().is_empty() && args.file.is_empty() && args.command.is_none() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());

@@ -1,8 +1,18 @@
 //! `haft session`: looking at what was said and done. Needs no settings, so broken ones are not in the way.
 
 mod compact;
+mod delete;
+mod diff;
+mod export;
+mod follow;
+mod fork;
+mod import;
+mod list;
 pub(crate) mod pack;
 pub(crate) mod replay;
+mod undo;
+
+pub(crate) use self::list::ago;
 
 use std::path::Path;
 
@@ -15,35 +25,40 @@ use crate::args::Session;
 use crate::folders::Folders;
 use crate::render::{self, Paint, clean};
 use crate::report::{Exit, Usage};
-use crate::wire::{clock, journal, place};
+use crate::wire::{journal, place};
 
 pub(crate) async fn run(command: Session) -> Result<Exit> {
     match command {
-        Session::List { all, max_count, json, dir } => {
-            let directory = if all { None } else { Some(place(dir.as_deref())?.directory.display().to_string()) };
-            let filter = Filter { directory, roots: true, limit: max_count, ..Filter::default() };
-            let sessions = journal(&Folders::find()?).await?.sessions(&filter).await?;
-            list(&sessions, all, json)
+        Session::List { all, archived, search, max_count, json, dir } => {
+            list::run(list::List { all, archived, search, limit: max_count, json, dir }).await
         }
-        Session::Show { id, json, dir } => {
+        Session::Show { id, json, last, follow, dir } => {
             let journal = journal(&Folders::find()?).await?;
             let record = find(id.as_deref(), dir.as_deref(), &journal).await?;
-            let history = journal.history(&record.id).await?;
-            show(&record, &history, json)
+            if follow {
+                return follow::follow(&journal, &record, json).await;
+            }
+            let messages = match last {
+                Some(last) => journal.messages(&record.id, None, last).await?.into_iter().collect(),
+                None => journal.history(&record.id).await?,
+            };
+            show(&record, &messages, json)
         }
         Session::Compact { id, focus, model, dir } => {
             compact::run(id.as_deref(), focus, model.as_deref(), dir.as_deref()).await
         }
         Session::Replay(args) => replay::run(*args).await,
         Session::Pack(args) => pack::run(args).await,
-        Session::Fork { id } => {
-            let id = SessionId::parse(&id).map_err(|error| Usage(error.to_string()))?;
-            let journal = journal(&Folders::find()?).await?;
-            let copy = haft_session::Session::fork(&journal, &clock()?, &id, None).await;
-            journal.close().await?;
-            render::say(copy?.as_str())?;
-            Ok(Exit::Done)
-        }
+        Session::Delete { ids, yes } => delete::run(&ids, yes).await,
+        Session::Archive { id, undo } => delete::archive(&id, undo).await,
+        Session::Pin { id, undo } => delete::pin(&id, undo).await,
+        Session::Rename { id, title } => delete::rename(&id, &title).await,
+        Session::Export(args) => export::run(args).await,
+        Session::Import(args) => import::run(args).await,
+        Session::Fork(args) => fork::run(args).await,
+        Session::Undo(args) => undo::undo(args).await,
+        Session::Redo(args) => undo::redo(args).await,
+        Session::Diff(args) => diff::run(args).await,
     }
 }
 
@@ -62,50 +77,6 @@ async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result
     }
 }
 
-fn list(sessions: &[Record], all: bool, json: bool) -> Result<Exit> {
-    if json {
-        let rows: Vec<Value> = sessions
-            .iter()
-            .map(|session| {
-                json!({
-                    "id": session.id.as_str(),
-                    "title": session.title,
-                    "updated": session.time.updated,
-                    "created": session.time.created,
-                    "projectId": session.project_id,
-                    "directory": session.directory,
-                })
-            })
-            .collect();
-        render::say_json(&Value::from(rows), false)?;
-        return Ok(Exit::Done);
-    }
-    if sessions.is_empty() {
-        let wider = if all { "" } else { "; --all shows those of other folders" };
-        render::complain(&format!("no sessions yet{wider}"));
-    }
-    for session in sessions {
-        let place = if all { format!("  {}", session.directory) } else { String::new() };
-        let line = format!("{}  {}  {}{place}", session.id, ago(session.time.updated), session.title);
-        // A line break in a name would look like another session.
-        render::say(&clean(&line).replace('\n', " "))?;
-    }
-    Ok(Exit::Done)
-}
-
-/// How long ago `ms` (Unix milliseconds) is, in eight columns.
-pub(crate) fn ago(ms: u64) -> String {
-    let now = haft_protocol::Clock::system().now_ms();
-    let seconds = now.saturating_sub(ms) / 1000;
-    let text = match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
-    };
-    format!("{text:>8}")
-}
-
 fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
     if json {
         let messages: Vec<Value> =
@@ -116,7 +87,8 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
     let paint = Paint::new(render::out_is_terminal());
     render::say(&paint.bold(&clean(&record.title)))?;
     render::say(&paint.dim(&clean(&format!("{} in {}", record.id, record.directory))))?;
-    for turned in history.messages() {
+    let (shown, hidden) = haft_session::shown(record, history);
+    for turned in shown {
         let who = match &turned.info {
             Message::User(_) => "You".to_owned(),
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
@@ -160,6 +132,10 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         {
             render::say(&paint.red(&format!("[{}]", clean(failure.message()))))?;
         }
+    }
+    if hidden > 0 {
+        let line = format!("\n({hidden} messages are taken back; haft session redo {} brings them back)", record.id);
+        render::say(&paint.yellow(&line))?;
     }
     let spent = render::spent(&record.tokens, record.cost);
     if !spent.is_empty() {

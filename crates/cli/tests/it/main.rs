@@ -20,12 +20,15 @@ mod face;
 mod hostile;
 mod house;
 mod jobs;
+mod kept;
 mod kill;
 mod ledger;
 mod models;
 mod network;
 #[cfg(target_os = "linux")]
 mod power;
+#[cfg(target_os = "linux")]
+mod replay;
 mod rules;
 mod run;
 mod session;

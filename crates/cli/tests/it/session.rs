@@ -21,7 +21,7 @@ fn sessions_are_listed_newest_first_and_by_folder() {
     assert_eq!(titles(&["session", "list", "--json", "--all"]), ["elsewhere", "The second", "first"]);
     assert_eq!(titles(&["session", "list", "--json", "-n", "1"]), ["The second"]);
     let text = machine.haft(&["session", "list"]).ok().out;
-    assert!(text.lines().count() == 2 && text.contains("The second"), "{text}");
+    assert!(text.lines().count() == 4 && text.contains("The second"), "{text}");
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! A command that runs: its output, and its end.
 
+use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use haft_permission::{Done, Pen};
+use haft_permission::{Asker, Done, Pen};
 use tokio::net::unix::pipe;
 use tokio::process::Child;
 use tokio::sync::oneshot;
@@ -18,6 +20,7 @@ use super::caging::Watch;
 use super::tree::Tree;
 use super::walls::Walls;
 use crate::protected::Repair;
+use crate::{Commanded, Recorder};
 
 /// How long what a command left running may go on after its shell has ended: to write its last words, or to end by
 /// itself. Then it is killed, or followed on its own.
@@ -39,6 +42,8 @@ pub struct Running {
     walls: Option<Walls>,
     /// What is put back when it has ended. Below the tree: nothing of it must run any more.
     watch: Option<Watched>,
+    /// Finds what it changed. Below what is put back, which it did not change.
+    recording: Option<Arc<Recording>>,
     /// Writes down that it has ended.
     record: Option<Record>,
     /// Keeps the guard.
@@ -63,6 +68,40 @@ pub(super) struct Record {
 impl Drop for Record {
     fn drop(&mut self) {
         self.pen.note(Done::Ended { command: std::mem::take(&mut self.command), exit: self.exit });
+    }
+}
+
+/// A command that a recorder was told of. What it changed is looked for at the latest when this is dropped.
+pub(super) struct Recording {
+    recorder: Arc<dyn Recorder>,
+    commanded: Commanded,
+    ended: AtomicBool,
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Recording").field(&self.commanded).finish()
+    }
+}
+
+impl Recording {
+    /// Tells the recorder that a command begins. Blocks.
+    pub(super) fn begin(recorder: Arc<dyn Recorder>, asker: &Asker) -> Self {
+        let commanded = recorder.before_command(asker);
+        Self { recorder, commanded, ended: AtomicBool::new(false) }
+    }
+
+    /// Has it look for what changed so far. Blocks.
+    fn look(&self, ended: bool) {
+        if !self.ended.fetch_or(ended, Ordering::Relaxed) {
+            self.recorder.after_command(self.commanded, ended);
+        }
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.look(true);
     }
 }
 
@@ -112,7 +151,18 @@ pub struct End {
 impl Running {
     pub(super) fn new(tree: Tree, shell: Shell, pipe: pipe::Receiver, processes: Processes) -> Self {
         let state = State::default();
-        Self { tree, shell, pipe, linger: LINGER, state, walls: None, watch: None, record: None, _processes: processes }
+        Self {
+            tree,
+            shell,
+            pipe,
+            linger: LINGER,
+            state,
+            walls: None,
+            watch: None,
+            recording: None,
+            record: None,
+            _processes: processes,
+        }
     }
 
     /// The same, in a cage.
@@ -126,6 +176,11 @@ impl Running {
         Self { record: Some(record), ..self }
     }
 
+    /// The same, whose changes are found.
+    pub(super) fn watched_over(self, recording: Option<Recording>) -> Self {
+        Self { recording: recording.map(Arc::new), ..self }
+    }
+
     /// What its cage closes; `None` without one.
     pub fn walls(&self) -> Option<&Walls> {
         self.walls.as_ref()
@@ -135,10 +190,22 @@ impl Running {
     /// has ended, or its shell has and the rest goes on; then it may be called again. Without it the same is done, and
     /// told to nobody, when this is dropped.
     pub async fn put_back(&mut self) -> Vec<Repair> {
-        let Some(Watched { watch, .. }) = &self.watch else { return Vec::new() };
-        let watch = Arc::clone(watch);
+        self.look(false).await
+    }
+
+    async fn look(&mut self, ended: bool) -> Vec<Repair> {
+        let watch = self.watch.as_ref().map(|watched| Arc::clone(&watched.watch));
+        let recording = self.recording.clone();
+        if watch.is_none() && recording.is_none() {
+            return Vec::new();
+        }
+        let work = move || {
+            let repairs = watch.map(|watch| watch.put_back()).unwrap_or_default();
+            recording.inspect(|recording| recording.look(ended));
+            repairs
+        };
         // A failure of it is a defect; the drop tries once more.
-        tokio::task::spawn_blocking(move || watch.put_back()).await.unwrap_or_default()
+        tokio::task::spawn_blocking(work).await.unwrap_or_default()
     }
 
     /// Waits for output and puts it into `piece`, in place of what was there. `false` when no more will come: the
@@ -230,7 +297,7 @@ impl Running {
         }
         self.tree.is_gone();
         let end = End { left_running: alive && !self.state.stopped, ..self.so_far() };
-        let repairs = self.put_back().await;
+        let repairs = self.look(true).await;
         if let Some(watched) = &mut self.watch {
             watched.done = true;
         }

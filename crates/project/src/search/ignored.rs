@@ -16,6 +16,7 @@ use rustix::fs::{FileType, fstat};
 
 use crate::door::{self, kind};
 use crate::files::READ;
+use crate::stamp::ContentHash;
 
 /// Most bytes of one such file that count.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -24,7 +25,7 @@ const MAX_LINES: usize = 2000;
 
 /// What is left alone in a folder and below it, with all that the folders above say. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Ignored {
+pub(crate) struct Ignored {
     level: Arc<Level>,
 }
 
@@ -46,6 +47,11 @@ struct Level {
 }
 
 impl Ignored {
+    /// What is ignored around the top of a project.
+    pub(crate) fn around(top: &Path) -> Self {
+        Self::everywhere(top)
+    }
+
     /// Nothing but what the user named for all projects. Paths that list names begin at `base`.
     pub(super) fn everywhere(base: &Path) -> Self {
         let (everywhere, _) = GitignoreBuilder::new(base).build_global();
@@ -55,7 +61,7 @@ impl Ignored {
     }
 
     /// The same with what the open folder `dir` at `path` says. `has` tells which names are in it.
-    pub(super) fn below(&self, path: &Path, dir: &OwnedFd, has: Has) -> Self {
+    pub(crate) fn below(&self, path: &Path, dir: &OwnedFd, has: Has) -> Self {
         if !has.any() {
             return self.clone();
         }
@@ -74,7 +80,7 @@ impl Ignored {
 
     /// Whether the file or folder at `path` is to be left alone. The nearest file that speaks of it counts;
     /// `.rgignore` has the word before `.ignore`, that before `.gitignore`, and that before the others.
-    pub(super) fn holds(&self, path: &Path, is_folder: bool) -> bool {
+    pub(crate) fn holds(&self, path: &Path, is_folder: bool) -> bool {
         let levels = || std::iter::successors(Some(&*self.level), |level| level.above.as_deref());
         let say = |rules: Option<&Gitignore>| match rules.map(|rules| rules.matched(path, is_folder)) {
             Some(Match::Ignore(_)) => Some(true),
@@ -97,7 +103,7 @@ impl Ignored {
 
 /// Which of the names that matter are in a folder.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Has {
+pub(crate) struct Has {
     pub(super) rgignore: bool,
     pub(super) ignore: bool,
     pub(super) gitignore: bool,
@@ -106,13 +112,24 @@ pub(super) struct Has {
 
 impl Has {
     /// The names that [`Has::note`] knows.
-    pub(super) const NAMES: [&'static str; 4] = [".rgignore", ".ignore", ".gitignore", ".git"];
+    pub(crate) const NAMES: [&'static str; 4] = [".rgignore", ".ignore", ".gitignore", ".git"];
+
+    /// A print of the files that say what is ignored in the open folder `dir`: another one where they say something else.
+    pub(crate) fn print(self, dir: &OwnedFd) -> u64 {
+        let files = [(self.rgignore, ".rgignore"), (self.ignore, ".ignore"), (self.gitignore, ".gitignore")];
+        let mut print = ContentHash::new();
+        for (_, name) in files.iter().filter(|(there, _)| *there) {
+            print.add(name.as_bytes());
+            print.add(&content(dir, Path::new(name)).unwrap_or_default());
+        }
+        print.value()
+    }
 
     fn any(self) -> bool {
         self.rgignore || self.ignore || self.gitignore || self.git
     }
 
-    pub(super) fn note(&mut self, name: &[u8]) {
+    pub(crate) fn note(&mut self, name: &[u8]) {
         match name {
             b".rgignore" => self.rgignore = true,
             b".ignore" => self.ignore = true,
@@ -125,13 +142,18 @@ impl Has {
 
 /// The rules in the plain file `name` of `dir`, about what is below `path`.
 fn rules(path: &Path, dir: &OwnedFd, name: &Path) -> Option<Gitignore> {
+    parse(path, &content(dir, name)?)
+}
+
+/// As much of a plain file as counts.
+fn content(dir: &OwnedFd, name: &Path) -> Option<Vec<u8>> {
     let fd = door::step(dir, name, READ).ok()?;
     if kind(&fstat(&fd).ok()?) != FileType::RegularFile {
         return None;
     }
     let mut bytes = Vec::new();
     File::from(fd).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
-    parse(path, &bytes)
+    Some(bytes)
 }
 
 fn exclude(path: &Path, dir: &OwnedFd) -> Option<Gitignore> {

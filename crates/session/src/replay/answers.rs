@@ -64,10 +64,8 @@ fn answer(turned: &Turned) -> (Answer, End) {
     chunks.extend(calls);
     chunks.extend(usage.map(Chunk::Usage));
     chunks.push(Chunk::Finish(finish));
-    let purpose = match &turned.info {
-        Message::Assistant(answer) if answer.summary => Purpose::Compaction,
-        Message::Assistant(_) | Message::User(_) => Purpose::Step,
-    };
+    let is_summary = matches!(&turned.info, Message::Assistant(answer) if answer.summary);
+    let purpose = if is_summary { Purpose::Compaction } else { Purpose::Step };
     (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect(), purpose }, end)
 }
 
@@ -80,7 +78,7 @@ pub fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
         }
         other => other,
     };
-    Answer { beats: answer.beats.into_iter().map(moved).collect(), purpose: answer.purpose }
+    Answer { beats: answer.beats.into_iter().map(moved).collect(), ..answer }
 }
 
 /// Whether another call of the same answer made this one.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, stream};
-use haft_llm::{Answer, Beat, Chunk, Content, LlmError, Message, Provider, Request};
+use haft_llm::{Answer, Beat, Chunk, Content, LlmError, Message, Provider, Purpose, Request};
 
 /// Awaited before an answer of the first session is played; gets its number, from 0.
 pub type Cue = Arc<dyn Fn(usize) -> BoxFuture<'static, ()> + Send + Sync>;
@@ -62,6 +62,10 @@ impl Playback {
 
     /// The stream of whoever makes `request`, and the number of the answer that is next in it.
     fn next(&self, request: &Request) -> Option<(usize, usize)> {
+        // Titles and summaries are no part of a history's answers.
+        if request.purpose != Purpose::Step {
+            return None;
+        }
         let session = request.session.clone().unwrap_or_default();
         let begins = begins(request);
         let mut state = self.state();
@@ -116,6 +120,10 @@ fn begins(request: &Request) -> String {
 }
 
 impl Provider for Playback {
+    fn serves(&self, purpose: Purpose) -> bool {
+        purpose == Purpose::Step
+    }
+
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let Some((at, number)) = self.next(&request) else {
             let why = "the recorded session has no further answer here: what the tools did differs, or it ended here";

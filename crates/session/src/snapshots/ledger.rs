@@ -115,6 +115,13 @@ impl Ledger {
         }
     }
 
+    /// Shows the changes that were announced as `number`.
+    pub(super) fn told(&self, number: u64, show: impl FnMut(&Change)) {
+        let book = self.lock();
+        let entry = book.sessions.values().flatten().find(|entry| entry.number == number);
+        entry.into_iter().flat_map(|entry| &entry.changes).for_each(show);
+    }
+
     /// What happened in calls that are `wanted` and was not handed out, one list for each; `keep` keeps a list.
     pub(super) fn hand_out(
         &self,
@@ -245,6 +252,6 @@ fn text(line: &Line) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn private(folder: &Path) -> io::Result<()> {
+pub(super) fn private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use haft_permission::Grant;
 use haft_project::{Files, FilesError, Put, Standing};
-use haft_snapshot::undo::{Planned, same};
+use haft_snapshot::undo::{Planned, Step, plan, same};
 use haft_snapshot::{Change, Hash, Keep, State};
 use haft_tool::with_causes;
 
@@ -49,8 +49,10 @@ fn kept(keep: &Keep, standing: Standing) -> State {
                 Err(error) => unkept(error.to_string()),
             }
         }
-        Standing::Link { to } => keep.put(&to).map_or_else(|error| unkept(with_causes(&error)), |to| State::Link { to }),
-        Standing::Folder => State::Folder { mode: 0o755 },
+        Standing::Link { to } => {
+            keep.put(&to).map_or_else(|error| unkept(with_causes(&error)), |to| State::Link { to })
+        }
+        Standing::Folder { mode } => State::Folder { mode },
         Standing::Other(why) => unkept(why),
     }
 }
@@ -83,21 +85,53 @@ fn put(files: &Files, keep: &Keep, grant: &Grant, path: &Path, now: &State, to: 
         // With its folder it is gone too.
         Err(FilesError::Missing { .. }) if *to == State::Absent => Ok(()),
         Err(FilesError::Changed { .. }) => Err(Done::Theirs),
-        Err(FilesError::Io { source, .. }) if source.kind() == std::io::ErrorKind::DirectoryNotEmpty => Err(Done::Holds),
+        Err(FilesError::Io { source, .. }) if source.kind() == std::io::ErrorKind::DirectoryNotEmpty => {
+            Err(Done::Holds)
+        }
         Err(error) => Err(Done::Failed(with_causes(&error))),
     }
 }
 
-/// The same change as a plan for one path, and what to do with it as a list of changes.
-pub(crate) fn intended(planned: &[Planned]) -> Vec<Change> {
+/// What a plan changes, as a list of changes.
+pub(crate) fn intended(plan: &[Planned]) -> Vec<Change> {
     let change = |planned: &Planned| {
         let after = planned.to.clone()?;
         Some(Change { path: planned.path.clone(), before: planned.now.clone(), after })
     };
-    planned.iter().filter_map(change).collect()
+    plan.iter().filter_map(change).collect()
 }
 
-/// The paths of a list.
-pub(crate) fn paths(changes: &[Change]) -> Vec<PathBuf> {
-    changes.iter().map(|change| change.path.clone()).collect()
+/// Does the rest of `list`, oldest first, which was begun by a process that was killed: a path that stands somewhere on its
+/// way goes to its end. What is anything else, somebody changed since, and it stays. Returns what all of it came to.
+pub(crate) fn finish(files: &Files, keep: &Keep, grant: &Grant, list: Vec<Change>) -> Vec<Change> {
+    let mut ways: Vec<(PathBuf, Vec<State>)> = Vec::new();
+    for Change { path, before, after } in list {
+        match ways.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, way)) => way.push(after),
+            None => ways.push((path, vec![before, after])),
+        }
+    }
+    // What is planned for them, so that it is done in an order that works.
+    let mut stood = std::collections::HashMap::new();
+    let steps: Vec<Step> = ways
+        .into_iter()
+        .filter_map(|(path, way)| {
+            let (first, last) = (way.first()?.clone(), way.last()?.clone());
+            let now = state(files, keep, grant, &path);
+            stood.insert(path.clone(), first);
+            way.iter().any(|state| same(state, &now)).then_some(Step { path, from: now, to: last })
+        })
+        .collect();
+    let now = |path: &Path| {
+        let step = steps.iter().find(|step| step.path == path);
+        step.map_or(State::Absent, |step| step.from.clone())
+    };
+    let planned = plan(steps.iter().cloned(), now, |_| false);
+    let made = planned.into_iter().filter(|planned| make(files, keep, grant, planned) == Done::Made);
+    let change = |planned: Planned| {
+        let before = stood.remove(&planned.path)?;
+        let after = planned.to.unwrap_or(planned.now);
+        (!same(&before, &after)).then_some(Change { path: planned.path, before, after })
+    };
+    made.filter_map(change).collect()
 }

@@ -23,6 +23,8 @@ pub(crate) struct Patch {
     pub files: Vec<String>,
     /// When they had been changed, in Unix milliseconds.
     pub time: u64,
+    /// Whether it is the session's own, or that of one which it began itself.
+    pub is_ours: bool,
 }
 
 /// What was changed since a point, and by whom.
@@ -47,14 +49,15 @@ pub(crate) async fn gather(
     point: Option<&Point>,
     hold: bool,
 ) -> Result<Gathered, SessionError> {
-    let mut gathered = Gathered { patches: own(history, point), leases: Vec::new() };
+    let from = point.map_or(0, |point| point.at);
+    let mut gathered = Gathered { patches: own(history, from, point, true), leases: Vec::new() };
     let since = since(history, point);
     let mut seen = HashSet::from([id.clone()]);
-    let mut levels: Vec<(SessionId, u32)> = Vec::new();
-    for below in below(journal, id, history.messages()).await? {
-        levels.push((below, 1));
+    let mut levels: Vec<(SessionId, bool, u32)> = Vec::new();
+    for (below, is_ours) in below(journal, id, history.messages().get(from..).unwrap_or_default()).await? {
+        levels.push((below, is_ours, 1));
     }
-    while let Some((id, level)) = levels.pop() {
+    while let Some((id, is_ours, level)) = levels.pop() {
         if level > MAX_DEPTH || seen.len() > MAX_BELOW || !seen.insert(id.clone()) {
             continue;
         }
@@ -63,9 +66,9 @@ pub(crate) async fn gather(
             gathered.leases.push(journal.claim(&record.id)?);
         }
         let history = journal.history(&record.id).await?;
-        gathered.patches.extend(own(&history, None).into_iter().filter(|patch| patch.time >= since));
-        for below in below(journal, &record.id, history.messages()).await? {
-            levels.push((below, level + 1));
+        gathered.patches.extend(own(&history, 0, None, is_ours).into_iter().filter(|patch| patch.time >= since));
+        for (below, by_parent) in below(journal, &record.id, history.messages()).await? {
+            levels.push((below, is_ours && by_parent, level + 1));
         }
     }
     // Those of one session stand in order already.
@@ -74,17 +77,18 @@ pub(crate) async fn gather(
 }
 
 /// What the messages of one session say, the latest first.
-fn own(history: &History, point: Option<&Point>) -> Vec<Patch> {
+fn own(history: &History, from: usize, point: Option<&Point>, is_ours: bool) -> Vec<Patch> {
     let mut patches = Vec::new();
     let mut latest = 0;
-    for (at, turned) in history.messages().iter().enumerate() {
+    for (at, turned) in history.messages().iter().enumerate().skip(from) {
         latest = latest.max(turned.info.created());
         for (within, part) in turned.parts.iter().enumerate() {
-            let PartKind::Patch { hash, files, time } = &part.kind else { continue };
+            let PartKind::Patch { hash, files, time, .. } = &part.kind else { continue };
             // In their own order, also where a clock was set back.
             latest = latest.max(time.map_or(0, |time| time.created));
-            if point.is_none_or(|point| point.covers(at, within)) {
-                patches.push(Patch { part: part.clone(), hash: hash.clone(), files: files.clone(), time: latest });
+            if point.is_none_or(|point| point.covers(at, turned, within)) {
+                let (part, hash, files) = (part.clone(), hash.clone(), files.clone());
+                patches.push(Patch { part, hash, files, time: latest, is_ours });
             }
         }
     }
@@ -109,11 +113,13 @@ fn since(history: &History, point: Option<&Point>) -> u64 {
     began.unwrap_or_else(|| turned.info.created())
 }
 
-/// The sessions that a session began, also those that it was copied with.
-async fn below(journal: &Journal, id: &SessionId, messages: &[Turned]) -> Result<Vec<SessionId>, SessionError> {
+/// The sessions that a session began, and those that it was copied with, which are not its own.
+async fn below(journal: &Journal, id: &SessionId, messages: &[Turned]) -> Result<Vec<(SessionId, bool)>, SessionError> {
     let children = journal.children(id, MAX_CHILDREN).await?;
     let parts = messages.iter().flat_map(|turned| &turned.parts);
-    Ok(children.into_iter().map(|child| child.id).chain(parts.filter_map(begun)).collect())
+    // The last ones are looked at first, and each once.
+    let named = parts.filter_map(begun).map(|id| (id, false));
+    Ok(named.chain(children.into_iter().map(|child| (child.id, true))).collect())
 }
 
 /// The session that a call began.

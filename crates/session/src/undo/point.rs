@@ -39,10 +39,16 @@ impl Point {
         Some(Self { message: revert.message_id.clone(), at, part })
     }
 
-    /// Whether this part of the message at `at` is taken back, which stands at `within` there.
-    pub(crate) fn covers(&self, at: usize, within: usize) -> bool {
+    /// Before the message `id`; `None` where there is no such message.
+    pub(crate) fn whole(history: &History, id: &MessageId) -> Option<Self> {
+        Some(Self { message: id.clone(), at: place(history.messages(), id)?, part: None })
+    }
+
+    /// Whether this part of the message at `at` is taken back, which stands at `within` there. What a call changed goes with
+    /// the call.
+    pub(crate) fn covers(&self, at: usize, turned: &Turned, within: usize) -> bool {
         match &self.part {
-            Some((_, from)) if at == self.at => within >= *from,
+            Some((_, from)) if at == self.at => cause(turned, within) >= *from,
             Some(_) => at > self.at,
             None => at >= self.at,
         }
@@ -75,7 +81,8 @@ pub(crate) fn find(history: &History, stands: Option<&Point>, to: &To) -> Result
             let within = match part {
                 None => None,
                 Some(id) => {
-                    let within = parts.iter().position(|part| part.id == *id).ok_or_else(|| NoPoint::Part(id.clone()))?;
+                    let within =
+                        parts.iter().position(|part| part.id == *id).ok_or_else(|| NoPoint::Part(id.clone()))?;
                     // What stands before the first thing that was said is nothing that could be kept.
                     parts[..within].iter().any(is_said).then(|| (id.clone(), within))
                 }
@@ -87,6 +94,15 @@ pub(crate) fn find(history: &History, stands: Option<&Point>, to: &To) -> Result
             Ok(Some(whole(begins.unwrap_or(at))))
         }
     }
+}
+
+/// The place of what led to the part at `within`: for what a call changed, that of the call.
+fn cause(turned: &Turned, within: usize) -> usize {
+    let Some(PartKind::Patch { call_id: Some(call), .. }) = turned.parts.get(within).map(|part| &part.kind) else {
+        return within;
+    };
+    let is_call = |part: &Part| matches!(&part.kind, PartKind::Tool { call_id, .. } if call_id == call);
+    turned.parts.iter().position(is_call).unwrap_or(within)
 }
 
 fn place(messages: &[Turned], id: &MessageId) -> Option<usize> {

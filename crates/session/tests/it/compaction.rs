@@ -235,15 +235,15 @@ async fn a_turn_is_parted_between_messages_and_goes_on() {
         model [tool-calls]
           text: Hm.
           read: a.txt
-        model [tool-calls]
-          text: Hm.
-          read: a.txt
         user
           compaction, auto true
         model [stop]
           text: Notes.
         user
           text: The notes above stand for the conversation so far. I
+        model [tool-calls]
+          text: Hm.
+          read: a.txt
         model [tool-calls]
           text: Hm.
           read: a.txt
@@ -409,7 +409,7 @@ async fn a_stop_or_a_crash_while_it_is_summed_up_leaves_all_as_it_was() {
 async fn somebody_may_ask_for_it_and_say_what_matters() {
     let mut scene = Scene::with(&[]);
     scene.model(vec![says("One.")]).model(vec![says("Two.")]).model(vec![says("Three.")]);
-    scene.serving(Purpose::Compaction, vec![says("Notes.")]);
+    scene.serving(Purpose::Compaction, vec![says("Notes.")]).serving(Purpose::Compaction, vec![says("Others.")]);
     let session = scene.session().await;
     let nothing = session.compact(None).await.unwrap_err().to_string();
     assert!(nothing.contains("nothing to sum up"), "{nothing}");
@@ -419,9 +419,31 @@ async fn somebody_may_ask_for_it_and_say_what_matters() {
     let asked = words(requests(&scene).last().unwrap()).concat();
     assert!(asked.ends_with("dwell on this: the tests") && asked.contains("[Assistant]: One."), "{asked}");
     session.prompt(Prompt::text("third")).await.unwrap();
-    let last = heads(requests(&scene).last().unwrap());
+    // There is little since, and it is summed up all the same.
+    assert_eq!(session.compact(None).await.unwrap(), finished());
+    let last = heads(&requests(&scene)[3]);
     assert_eq!((last[0].as_str(), last.last().unwrap().as_str()), ("user: This conversation", "user: third"));
     expect![[r#"
+        user
+          text: first
+        model [stop]
+          text: One.
+        user
+          text: second
+        model [stop]
+          text: Two.
+        user
+          compaction, auto false
+        model [stop]
+          text: Notes.
+        user
+          text: third
+        model [stop]
+          text: Three.
+        user
+          compaction, auto false
+        model [stop]
+          text: Others.
     "#]]
     .assert_eq(&stored(&scene, &session).await);
 }

@@ -18,5 +18,6 @@ mod shown;
 mod stored;
 mod tasks;
 mod titles;
+mod undo;
 mod wire;
 mod within;

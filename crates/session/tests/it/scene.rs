@@ -10,9 +10,10 @@ use haft_permission::{Action, Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, Message, ModelRef, Part, PartKind, Reply, ToolState};
 use haft_session::{
-    Agents, Commands, Draft, Folders, Limits, Mode, Model, NewSession, Options, Prompt, Questions, Session,
-    SessionError, Setup, TurnEnd,
+    Agents, Commands, Draft, Folders, Limits, Mode, Model, NewSession, Options, Past, Prompt, Questions, Session,
+    SessionError, Setup, Snapshots, TurnEnd,
 };
+use haft_snapshot::Keep;
 use haft_store::Journal;
 use haft_tool::Registry;
 use haft_toolbox::World;
@@ -30,6 +31,8 @@ pub(crate) struct Scene {
     pub cost: Option<haft_session::Cost>,
     pub limits: Limits,
     pub calls_tools: bool,
+    /// Whether files are remembered, so that changes to them can be taken back.
+    pub remembers: bool,
     pub journal: Journal,
     /// What the model answers in sessions whose first prompt contains a text.
     pub others: Vec<(String, Vec<Answer>)>,
@@ -84,6 +87,7 @@ impl Scene {
             cost: None,
             limits: Limits::default(),
             calls_tools: true,
+            remembers: false,
             journal: Journal::memory(),
             others: Vec::new(),
             chosen: Vec::new(),
@@ -133,6 +137,7 @@ impl Scene {
         let teller = self.journal.clone();
         let questions = Questions::new(clock.clone(), !self.chosen.is_empty(), move |event| teller.announce(event));
         let files = Files::new(place.directory.clone(), None);
+        let past = self.remembers.then(|| self.past(&files));
         let world = World { files, processes: Processes::new("/bin/sh".into(), Vec::new()) };
         let builtin: Registry = haft_toolbox::builtin(&world);
         let registry = self.extra.iter().cloned().fold(builtin, Registry::with_any);
@@ -156,8 +161,15 @@ impl Scene {
             place,
             outputs: self.folder.path().join("outputs"),
             model,
-            options: Options { small, ..self.options.clone() },
+            options: Options { small, past, ..self.options.clone() },
         }
+    }
+
+    /// What remembers `files`, and is told of each change to them from now on.
+    pub(crate) fn past(&self, files: &Files) -> Past {
+        let snapshots = Snapshots::new(Keep::new(self.folder.path().join("keep")), self.folder.path().join("waiting"));
+        files.record(Arc::new(snapshots.clone()));
+        Past { snapshots, files: files.clone() }
     }
 
     /// Makes the session and a person who answers its questions in order.

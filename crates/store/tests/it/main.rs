@@ -6,5 +6,6 @@ mod behaviour;
 mod crash;
 mod damage;
 mod file;
+mod opencode;
 mod samples;
 mod watch;

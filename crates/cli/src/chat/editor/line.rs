@@ -357,7 +357,9 @@ impl Line {
 
     /// Handles a key while a list is open; says whether that was all.
     fn choosing(&mut self, act: Act) -> bool {
-        let Some(menu) = &mut self.menu else { return false };
+        let version = self.buffer.changes();
+        // The list of an earlier text stays on the screen until the next one comes, but nothing in it can be chosen.
+        let Some(menu) = self.menu.as_mut().filter(|menu| menu.is_of(version)) else { return false };
         match act {
             Act::Down | Act::Newer => menu.next(),
             Act::Up | Act::Older | Act::BackTab => menu.previous(),
@@ -448,7 +450,7 @@ impl Line {
                     self.buffer.replace(completion.range.clone(), &clean(&longer));
                     completion.range = start..self.buffer.cursor();
                 }
-                self.menu = Menu::new(completion);
+                self.menu = Menu::new(completion, self.buffer.changes());
             }
         }
     }

@@ -11,12 +11,19 @@ pub(super) const MAX_ROWS: usize = 8;
 pub(super) struct Menu {
     completion: Completion,
     chosen: usize,
+    /// How often the text was changed when it was true of it.
+    version: u64,
 }
 
 impl Menu {
     /// The list of `completion`, if there is anything in it.
-    pub(super) fn new(completion: Completion) -> Option<Self> {
-        (!completion.candidates.is_empty()).then_some(Self { completion, chosen: 0 })
+    pub(super) fn new(completion: Completion, version: u64) -> Option<Self> {
+        (!completion.candidates.is_empty()).then_some(Self { completion, chosen: 0, version })
+    }
+
+    /// Whether it is about a text that was changed so often.
+    pub(super) fn is_of(&self, version: u64) -> bool {
+        self.version == version
     }
 
     pub(super) fn completion(&self) -> &Completion {
@@ -79,7 +86,7 @@ mod tests {
     fn the_chosen_one_is_always_shown() {
         let words: Vec<String> = (0..20).map(|n| n.to_string()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let mut menu = Menu::new(completion(&words)).unwrap();
+        let mut menu = Menu::new(completion(&words), 0).unwrap();
         for _ in 0..45 {
             for rows in [1, 3, 100] {
                 let (shown, left) = menu.shown(rows);
@@ -91,7 +98,7 @@ mod tests {
         }
         menu.previous();
         assert_eq!(menu.chosen().unwrap().insert, "4");
-        assert_eq!(Menu::new(Completion::default()), None);
+        assert_eq!(Menu::new(Completion::default(), 0), None);
     }
 
     #[test]

@@ -89,8 +89,10 @@ impl Editor {
         if prompt.kind == Kind::Answer && (self.kind == Kind::Chat || self.unasked) {
             self.answer = Line::new(Kind::Answer);
             self.unasked = false;
+            // What was typed before belongs to no question, whoever read the terminal then.
+            self.keyboard = self.keyboard.take().or_else(|| Keyboard::take().ok());
             if let Some(keyboard) = &mut self.keyboard {
-                keyboard.forget();
+                keyboard.forget().await;
             }
         }
         self.kind = prompt.kind;
@@ -115,7 +117,7 @@ impl Editor {
             self.draw(prompt);
             self.look();
             let outcome = match self.woke().await {
-                Woke::Event(Some(Ok(event))) => self.events(event, prompt),
+                Woke::Event(Some(Ok(event))) => self.events(event, prompt).await,
                 // The terminal is gone.
                 Woke::Event(Some(Err(_)) | None) => return Input::Eof,
                 Woke::Found(completion) => {
@@ -176,15 +178,17 @@ impl Editor {
     }
 
     /// Handles `event`, and what came with it: it is drawn once.
-    fn events(&mut self, event: Event, prompt: &Prompt) -> Outcome {
+    async fn events(&mut self, event: Event, prompt: &Prompt) -> Outcome {
         let mut event = Some(Ok(event));
         while let Some(Ok(next)) = event {
             let outcome = self.event(next, prompt);
             if outcome != Outcome::Typed {
                 return outcome;
             }
-            let keyboard = self.keyboard.as_mut();
-            event = keyboard.and_then(|keyboard| keyboard.events.next().now_or_never().flatten());
+            event = match &mut self.keyboard {
+                Some(keyboard) => keyboard.ready().await,
+                None => None,
+            };
         }
         Outcome::Typed
     }
@@ -285,6 +289,8 @@ impl LineSource for Editor {
     fn release(&mut self) {
         self.console.foot(&Foot::default());
         self.keyboard = None;
+        // What is typed meanwhile answers nothing.
+        self.unasked = true;
     }
 }
 

@@ -1,11 +1,13 @@
 //! The terminal while somebody types in it: keys come one by one, and a paste is told from typing.
 
+use std::future::poll_fn;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
-use crossterm::event::EventStream;
+use crossterm::event::{Event, EventStream};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use rustix::termios::{OptionalActions, OutputModes, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
 use crate::render;
@@ -29,11 +31,21 @@ impl Keyboard {
         Ok(Self { events: EventStream::new() })
     }
 
+    /// The next event, if it came already.
+    pub(super) async fn ready(&mut self) -> Option<std::io::Result<Event>> {
+        // A poll for nobody in particular would leave nobody to be woken by the next key.
+        poll_fn(|context| match self.events.poll_next_unpin(context) {
+            Poll::Ready(event) => Poll::Ready(event),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
+    }
+
     /// Forgets what was typed and not read yet.
-    pub(super) fn forget(&mut self) {
+    pub(super) async fn forget(&mut self) {
         // What cannot be thrown away was not typed on a terminal.
         let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
-        while let Some(Some(_)) = self.events.next().now_or_never() {}
+        while self.ready().await.is_some_and(|event| event.is_ok()) {}
     }
 }
 

@@ -1,12 +1,13 @@
 //! `haft auth login --import-opencode`: OpenCode's keys are taken over, and stay where they are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use haft_vault::{Entry, Vault};
 
 use super::login::store;
 use crate::folders::Folders;
+use crate::keys;
 use crate::render::{self, spelled};
 use crate::report::{Exit, Usage};
 
@@ -21,7 +22,16 @@ pub(super) fn run(folders: &Folders, vault: &Vault, force: bool) -> Result<Exit>
     if !path.exists() {
         return Err(Usage(format!("OpenCode keeps no keys here: there is no {}", path.display())).into());
     }
-    let found = haft_vault::look(&path).context("OpenCode's keys were not taken over")?;
+    take(vault, &path, force)
+}
+
+/// Takes over the keys in the file `path` of OpenCode's; those that are stored already stay.
+pub(crate) fn take_over(folders: &Folders, path: &Path) -> Result<()> {
+    take(&keys::vault(folders)?, path, false).map(drop)
+}
+
+fn take(vault: &Vault, path: &Path, force: bool) -> Result<Exit> {
+    let found = haft_vault::look(path).context("OpenCode's keys were not taken over")?;
     let mine = vault.entries()?.all;
     let mut taken = 0;
     for (id, entry) in &found {

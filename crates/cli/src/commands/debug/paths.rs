@@ -20,6 +20,7 @@ pub(crate) fn run(args: &InFolder) -> Result<Exit> {
         "log": folders.state.join("log"),
         "output": folders.outputs(),
         "plans": folders.plans(),
+        "snapshots": folders.snapshots(),
         "scratch": folders.scratch(),
         "approvals": folders.data.join(approvals::FILE),
         "trust": folders.data.join(trust::FILE),

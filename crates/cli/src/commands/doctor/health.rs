@@ -21,6 +21,7 @@ pub(super) fn rows(ground: &Ground) -> Vec<Row> {
         row("git", "git, for repositories", program("git")),
         row("shell", "a shell, for commands", shell(ground.processes.shell())),
         row("folders", "its folder is for you alone", folder(&ground.folders.data)),
+        row("store", "sessions are kept on a disk of this machine", store(ground.folders.database().as_deref())),
         row("audit", "the record of what was done is as it was written", record(&ground.folders.data)),
         row("protected", "finds what is protected in this project", protected(ground)),
         row("settings", "the settings", settings(ground)),
@@ -56,6 +57,18 @@ fn folder(folder: &Path) -> Found {
         Ok(_) => (Status::Held, path),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Status::Held, format!("{path} is not made yet")),
         Err(error) => (Status::Failed, format!("{path} cannot be looked at: {error}")),
+    }
+}
+
+fn store(database: Option<&Path>) -> Found {
+    let Some(database) = database else { return (Status::Held, "in memory alone".to_owned()) };
+    let path = spelled(&database.display().to_string()).into_owned();
+    match haft_store::network_of(database) {
+        None => (Status::Held, path),
+        Some(kind) => (
+            Status::Unsupported,
+            format!("{path} is on a network file system ({kind}), which is slower; HAFT_DB names another file"),
+        ),
     }
 }
 

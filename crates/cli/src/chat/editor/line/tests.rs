@@ -243,6 +243,9 @@ fn an_answer_about_an_earlier_text_is_not_taken() {
         Candidate { insert: "/abc".to_owned(), label: String::new(), help: String::new(), then: Then::Space };
     desk.line.offer(&wish, Completion { range: 0..2, candidates: vec![candidate] });
     assert!(desk.line.menu.is_none());
+    let quick = chat().press("/").offer(&[("/help", Then::Submit)]).press("mo<tab>").shows("/mo|");
+    quick.offer(&[("/models", Then::Space)]).shows("/models |");
+    chat().press("/").offer(&[("/help", Then::Submit)]).press("mo<enter>").sent(Mode::Prompt, "/mo");
     assert!(chat().press("plain").line.take_wish().is_none());
     assert!(chat().press("!/usr").line.take_wish().is_none());
     assert!(desk.press("^u").line.menu.is_none());

@@ -1,0 +1,123 @@
+//! `cargo run --release -p haft-bench --bin sessions`: what a long session costs to open, and 100,000 parts to read.
+//!
+//! Each is measured in a process of its own, so that memory is what that one took. Ends with 1 if a limit is exceeded.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use haft_bench::limits::{Row, table};
+use haft_protocol::{Event, Id, SessionId};
+use haft_store::Journal;
+use serde_json::{Value, json};
+
+/// Times that each is opened; the fastest counts, because what disturbs only adds.
+const RUNS: usize = 7;
+const SESSION: &str = "ses_1";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = runtime.context("no runtime").and_then(|runtime| match args.as_slice() {
+        [path] => runtime.block_on(opened(path.as_ref())),
+        _ => runtime.block_on(measure()),
+    });
+    let mut out = std::io::stdout().lock();
+    match done {
+        Ok((text, over)) => {
+            let _ = out.write_all(text.as_bytes());
+            ExitCode::from(u8::from(over))
+        }
+        Err(error) => {
+            let _ = writeln!(out, "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn measure() -> Result<(String, bool)> {
+    let mut rows = Vec::new();
+    for (messages, parts, limits) in [(10_000, 3, (Some(50.0), Some(60.0))), (10_000, 10, (None, None))] {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("haft.db");
+        fill(&path, messages, parts).await?;
+        let mut best: Option<(f64, f64)> = None;
+        for _ in 0..RUNS {
+            let ran = Command::new(std::env::current_exe()?).arg(&path).output()?;
+            let told: Value = serde_json::from_slice(&ran.stdout).context("the process that opens said nothing")?;
+            let read = |name: &str| told[name].as_f64().context("a number is missing");
+            let (took, peak) = (read("ms")?, read("mb")?);
+            best = Some(best.map_or((took, peak), |(least, low)| (took.min(least), peak.min(low))));
+        }
+        let (took, peak) = best.context("nothing was opened")?;
+        let size = path.metadata()?.len() / 1_000_000;
+        let what = format!("{messages} messages, {} parts, {size} MB: open", messages * parts);
+        rows.push(Row::new(what, took, limits.0, "ms"));
+        rows.push(Row::new("… memory", peak, limits.1, "MB"));
+    }
+    let over = rows.iter().any(Row::over);
+    Ok((table(&rows), over))
+}
+
+/// Opens the store, reads the history, and says what that took.
+async fn opened(path: &Path) -> Result<(String, bool)> {
+    let id = SessionId::parse(SESSION)?;
+    let begun = Instant::now();
+    let journal = Journal::open(path).await?;
+    let history = journal.history(&id).await?;
+    let ms = begun.elapsed().as_secs_f64() * 1e3;
+    anyhow::ensure!(!history.messages().is_empty(), "nothing was read");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    Ok((format!("{}\n", json!({"ms": ms, "mb": peak.unwrap_or(0.0) / 1e3})), false))
+}
+
+/// A session such as real ones are: prompts, answers with a call, words.
+async fn fill(path: &Path, messages: usize, parts: usize) -> Result<()> {
+    let journal = Journal::open(path).await?;
+    let info = json!({
+        "id": SESSION, "slug": "calm-lathe", "projectID": "global", "directory": "/p", "title": "Long", "version": "1",
+        "time": {"created": 1, "updated": 1}
+    });
+    let session_id = SessionId::parse(SESSION)?;
+    let mut events =
+        vec![Event::SessionCreated { session_id: session_id.clone(), info: serde_json::from_value(info)? }];
+    for n in 0..messages {
+        let info = if n % 5 == 0 {
+            json!({"role": "user", "id": format!("msg_{n}"), "sessionID": SESSION, "time": {"created": n}, "agent": "build",
+                   "model": {"providerID": "v", "modelID": "m"}})
+        } else {
+            json!({"role": "assistant", "id": format!("msg_{n}"), "sessionID": SESSION, "parentID": format!("msg_{}", n / 5 * 5),
+                   "time": {"created": n, "completed": n}, "modelID": "m", "providerID": "v", "mode": "build", "agent": "build",
+                   "path": {"cwd": "/p", "root": "/p"}, "cost": 0.01, "finish": "tool-calls",
+                   "tokens": {"input": 900, "output": 40, "reasoning": 0, "cache": {"read": 8000, "write": 100}}})
+        };
+        events.push(Event::MessageUpdated { session_id: session_id.clone(), info: serde_json::from_value(info)? });
+        for m in 0..parts {
+            let mut part = match m % 3 {
+                0 => json!({"type": "step-start"}),
+                1 => json!({"type": "tool", "callID": format!("call_{n}"), "tool": "read", "state": {
+                        "status": "completed", "input": {"filePath": format!("src/file_{n}.rs")},
+                        "output": "fn main() { let x = 1; }\n".repeat(20), "title": "src/file.rs",
+                        "metadata": {"preview": "fn main()", "truncated": false}, "time": {"start": n, "end": n}}}),
+                _ => {
+                    json!({"type": "text", "text": "Some words about what was found there. ".repeat(5), "time": {"start": 1, "end": 2}})
+                }
+            };
+            part["id"] = json!(format!("prt_{n}x{m}"));
+            part["sessionID"] = json!(SESSION);
+            part["messageID"] = json!(format!("msg_{n}"));
+            let part = serde_json::from_value(part)?;
+            events.push(Event::PartUpdated { session_id: session_id.clone(), part, time: 1 });
+        }
+        if events.len() > 500 {
+            journal.record_all(std::mem::take(&mut events)).await?;
+        }
+    }
+    journal.record_all(events).await?;
+    journal.close().await?;
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! `haft session undo` and `redo`: first what would be done, then, when the person says so, doing it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use haft_project::Place;
+use haft_protocol::{FileStatus, Id, MessageId, Session as Record};
+use haft_session::{Fate, Force, Rewind, Rewound, Session, To, Why};
+use haft_store::Journal;
+use serde_json::{Value, json};
+
+use crate::args::{How, Redo, Undo};
+use crate::ask::read_line;
+use crate::folders::Folders;
+use crate::render::{self, Paint, clean};
+use crate::report::{Exit, Usage};
+use crate::wire::{clock, hand, journal, past};
+
+/// Longest prompt that is shown, in characters.
+const MAX_SHOWN: usize = 70;
+
+pub(crate) async fn undo(args: Undo) -> Result<Exit> {
+    let to = match &args.to {
+        None => To::Back,
+        Some(message) => To::Before(self::message(message)?, None),
+    };
+    rewind(args.id.as_deref(), to, args.how, Way::Back).await
+}
+
+pub(crate) async fn redo(args: Redo) -> Result<Exit> {
+    let to = match &args.to {
+        Some(message) => To::Before(self::message(message)?, None),
+        None if args.all => To::End,
+        None => To::Forth,
+    };
+    rewind(args.id.as_deref(), to, args.how, Way::Forth).await
+}
+
+/// Which of the two it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Back,
+    Forth,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Way::Back => "undo",
+            Way::Forth => "redo",
+        }
+    }
+}
+
+pub(super) fn message(text: &str) -> Result<MessageId> {
+    Ok(MessageId::parse(text).map_err(|error| Usage(error.to_string()))?)
+}
+
+async fn rewind(id: Option<&str>, to: To, how: How, way: Way) -> Result<Exit> {
+    let folders = Folders::find()?;
+    let journal = journal(&folders).await?;
+    let done = rewind_in(&journal, &folders, id, to, how, way).await;
+    let closed = journal.close().await;
+    let done = done?;
+    closed?;
+    Ok(done)
+}
+
+async fn rewind_in(journal: &Journal, folders: &Folders, id: Option<&str>, to: To, how: How, way: Way) -> Result<Exit> {
+    let record = super::find(id, how.dir.as_deref(), journal).await?;
+    let place = folder(&record)?;
+    let (past, gate, clock) = (past(folders, &place), hand(folders, &place)?, clock()?);
+    let force = match &how.force {
+        None => Force::Nothing,
+        Some(files) if files.is_empty() => Force::Everything,
+        Some(files) => Force::These(files.iter().map(|file| forced(file)).collect()),
+    };
+    let go = |only_look| {
+        let rewind = Rewind { to: to.clone(), force: force.clone(), only_look };
+        let (past, gate, clock, id) = (&past, &gate, &clock, &record.id);
+        async move { Session::rewind_stored(journal, clock, gate, past.as_ref(), id, &rewind).await }
+    };
+    let would = go(true).await?;
+    if how.dry_run {
+        tell(&would, &record, how.json, way, false)?;
+        return Ok(exit(&would));
+    }
+    if !how.yes {
+        tell(&would, &record, false, way, false)?;
+        if !agreed(way).await? {
+            render::complain("nothing was changed");
+            return Ok(Exit::Interrupted);
+        }
+    }
+    let done = go(false).await?;
+    tell(&done, &record, how.json, way, true)?;
+    Ok(exit(&done))
+}
+
+/// The folder that a session works in.
+pub(super) fn folder(record: &Record) -> Result<Place> {
+    Place::find(record.directory.as_ref())
+        .with_context(|| format!("the folder {} of session {} is gone", record.directory, record.id))
+}
+
+fn forced(file: &Path) -> PathBuf {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    // What is remembered are true paths; the last name may be a link itself, or gone.
+    match (file.parent().and_then(|above| above.canonicalize().ok()), file.file_name()) {
+        (Some(above), Some(name)) => above.join(name),
+        _ => file,
+    }
+}
+
+async fn agreed(way: Way) -> Result<bool> {
+    let shown = format!("{} this? [y/N] ", if way == Way::Back { "Undo" } else { "Redo" });
+    let line = tokio::task::spawn_blocking(move || read_line(&shown)).await?;
+    match line {
+        Ok(Some(line)) => Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")),
+        Ok(None) => Ok(false),
+        Err(_) => {
+            Err(Usage(format!("nobody is there to ask; say --yes, or --dry-run to look (haft session {})", way.name()))
+                .into())
+        }
+    }
+}
+
+fn exit(rewound: &Rewound) -> Exit {
+    if rewound.is_partial() { Exit::Failed } else { Exit::Done }
+}
+
+fn tell(rewound: &Rewound, record: &Record, as_json: bool, way: Way, is_done: bool) -> Result<()> {
+    if as_json {
+        let files: Vec<Value> = rewound.files.iter().map(as_value).collect();
+        let (prompts, notes, revert) = (&rewound.prompts, &rewound.notes, &rewound.revert);
+        let value = json!({
+            "session": record.id, "done": is_done, "prompts": prompts, "files": files, "notes": notes, "revert": revert,
+        });
+        return Ok(render::say_json(&value, false)?);
+    }
+    let paint = Paint::new(render::out_is_terminal());
+    for line in lines(rewound, &record.id.to_string(), way, is_done, paint) {
+        render::say(&line)?;
+    }
+    Ok(())
+}
+
+fn as_value(fate: &Fate) -> Value {
+    let left = fate.left.as_ref().map(|why| match why {
+        Why::Theirs => json!({ "why": "changed", "forcible": true }),
+        Why::Uncovered(text) => json!({ "why": "uncovered", "text": text, "forcible": false }),
+        Why::Failed(text) => json!({ "why": "failed", "text": text, "forcible": false }),
+    });
+    json!({ "path": fate.path.display().to_string(), "change": fate.diff, "left": left })
+}
+
+/// What is, or would be, done, file by file.
+fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> Vec<String> {
+    let verb = match (way, is_done) {
+        (Way::Back, false) => "would undo",
+        (Way::Back, true) => "undone",
+        (Way::Forth, false) => "would redo",
+        (Way::Forth, true) => "redone",
+    };
+    let mut lines = Vec::new();
+    for prompt in &rewound.prompts {
+        let line: String = prompt.lines().next().unwrap_or_default().chars().take(MAX_SHOWN).collect();
+        lines.push(format!("{verb}: {}", paint.bold(&clean(&line))));
+    }
+    if rewound.files.is_empty() {
+        lines.push(paint.dim("  no files"));
+    }
+    let mut forcible = false;
+    for fate in &rewound.files {
+        lines.extend(file_line(fate, paint));
+        if let Some(why) = &fate.left {
+            let text = match why {
+                Why::Theirs => {
+                    forcible = true;
+                    "it was changed since, and stays".to_owned()
+                }
+                Why::Uncovered(why) => format!("not covered: {why}"),
+                Why::Failed(why) => format!("failed: {why}"),
+            };
+            // Each line its own: a name or an error may hold breaks.
+            let line = clean(&format!("  ! {}  {text}", name(fate))).replace('\n', " ");
+            lines.push(paint.yellow(&line));
+        }
+    }
+    lines.extend(rewound.notes.iter().map(|note| paint.yellow(&clean(note))));
+    if forcible {
+        lines.push(paint.dim(&format!(
+            "  haft session {} {id} --force [FILE…] takes those too; what they hold can be brought back",
+            way.name()
+        )));
+    }
+    if is_done && way == Way::Back {
+        lines.push(paint.dim(&format!("  haft session redo {id} brings it back, until the next prompt")));
+    }
+    lines
+}
+
+fn name(fate: &Fate) -> String {
+    fate.diff.as_ref().map_or_else(|| fate.path.display().to_string(), |diff| diff.file.clone())
+}
+
+fn file_line(fate: &Fate, paint: Paint) -> Option<String> {
+    let diff = fate.diff.as_ref()?;
+    let sign = match diff.status {
+        FileStatus::Added => "A",
+        FileStatus::Deleted => "D",
+        FileStatus::Modified => "M",
+    };
+    let (added, gone) = (format!("+{}", diff.additions), format!("-{}", diff.deletions));
+    let name = clean(&diff.file).replace('\n', " ");
+    Some(format!("  {sign} {name}  {} {}", paint.green(&added), paint.red(&gone)))
+}

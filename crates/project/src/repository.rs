@@ -1,0 +1,102 @@
+//! What a repository remembers of the files of its work tree, so that nobody else has to keep it: read from git's own
+//! index, and later by git from its objects.
+
+mod attributes;
+mod index;
+mod objects;
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use self::attributes::Attributes;
+use self::index::{Index, Kind};
+pub use self::objects::Blobs;
+use crate::Seen;
+use crate::place;
+
+/// The name of a content in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Blob {
+    bytes: [u8; 32],
+    /// Twenty bytes, or with newer repositories all.
+    len: u8,
+}
+
+impl Blob {
+    fn new(bytes: &[u8]) -> Option<Self> {
+        let len = u8::try_from(bytes.len()).ok().filter(|len| matches!(len, 20 | 32))?;
+        let mut blob = Self { bytes: [0; 32], len };
+        blob.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(blob)
+    }
+
+    /// As hexadecimal digits.
+    pub fn to_hex(self) -> String {
+        self.bytes.iter().take(usize::from(self.len)).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// What a work tree's index said when it was read.
+#[derive(Debug)]
+pub struct Tracked {
+    top: PathBuf,
+    index: Index,
+    attributes: Attributes,
+}
+
+impl Tracked {
+    /// Reads the index of the work tree `top`. `None` where there is none that can be understood: then nothing in it is
+    /// known to be remembered.
+    pub fn read(top: &Path) -> Option<Self> {
+        let own = git_folder(top)?;
+        let index = Index::read(&own.join("index"), is_sha256(&place::repository(top)))?;
+        let attributes = Attributes::read(top, &place::repository(top), index.named(b".gitattributes"));
+        Some(Self { top: top.to_owned(), index, attributes })
+    }
+
+    /// How the index file looks that would be read, to tell whether it changed.
+    pub fn seen(top: &Path) -> Option<(u64, std::time::SystemTime)> {
+        let meta = git_folder(top)?.join("index").metadata().ok()?;
+        Some((meta.len(), meta.modified().ok()?))
+    }
+
+    /// The content in the repository that the file at the absolute `path`, which looks so, is known to be byte for byte.
+    pub fn blob(&self, path: &Path, seen: &Seen) -> Option<Blob> {
+        let below = path.as_os_str().as_bytes().strip_prefix(self.top.as_os_str().as_bytes())?.strip_prefix(b"/")?;
+        let entry = self.index.find(below)?;
+        let same = match entry.kind {
+            Kind::File => seen.is_file(),
+            Kind::Link => seen.is_link(),
+        };
+        let clean = same && entry.looks_like(seen) && !self.index.is_racy(entry);
+        (clean && !self.attributes.changes(Path::new(OsStr::from_bytes(below)))).then_some(entry.blob)
+    }
+}
+
+/// The folder of a work tree's own index.
+fn git_folder(top: &Path) -> Option<PathBuf> {
+    let git = top.join(".git");
+    match place::pointer(&git) {
+        Some(named) => Some(top.join(named.strip_prefix("gitdir:")?.trim())),
+        None => git.is_dir().then_some(git),
+    }
+}
+
+fn is_sha256(repository: &Path) -> bool {
+    let settings = place::pointer(&repository.join("config")).unwrap_or_default().to_ascii_lowercase();
+    settings.lines().any(|line| line.trim().starts_with("objectformat") && line.contains("sha256"))
+}
+
+/// The top of the repository that `path` belongs to, at `root` or below it.
+pub fn top_of(path: &Path, root: &Path, known: &mut HashMap<PathBuf, bool>) -> Option<PathBuf> {
+    let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    for folder in folders {
+        let has = *known.entry(folder.to_owned()).or_insert_with(|| folder.join(".git").symlink_metadata().is_ok());
+        if has {
+            return Some(folder.to_owned());
+        }
+    }
+    None
+}

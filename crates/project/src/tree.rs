@@ -1,0 +1,118 @@
+//! A folder and all below it as it looked last, so that a look costs what one call for each file costs, and says what has
+//! changed since.
+//!
+//! Names of a folder that did not change are not read again. What is ignored is no part of it, nor are `.git`, the folders
+//! that are left out, and file systems that hold no files. A file that changed within the clock's grain of the last look
+//! cannot be told by its times; it is named as doubtful.
+
+mod folder;
+mod look;
+mod seen;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use self::folder::Folder;
+pub use self::look::{Diff, Look, Was};
+pub use self::seen::Seen;
+
+/// Most files and folders of a tree. A larger one is not looked at.
+pub const MAX_TREE: usize = 2_000_000;
+
+/// A tree as it looked last. `S` is what its owner knows of each file; a file that changed begins with the default again.
+#[derive(Debug)]
+pub struct Tree<S> {
+    root: PathBuf,
+    left_out: Vec<PathBuf>,
+    max: usize,
+    /// The first is the root; `None` is free.
+    folders: Vec<Option<Folder<S>>>,
+    looked: bool,
+}
+
+/// A file of a tree, until the next look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    folder: usize,
+    file: usize,
+}
+
+/// Why a tree is not looked at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// All of the user's files are below it.
+    #[error("{} holds everything of the user's, not one project", .0.display())]
+    Home(PathBuf),
+    /// More than [`MAX_TREE`] files and folders.
+    #[error("{} holds more than {MAX_TREE} files and folders", .0.display())]
+    TooLarge(PathBuf),
+    /// It cannot be read.
+    #[error("{} cannot be read", .0.display())]
+    Unreadable(PathBuf),
+}
+
+impl<S: Clone + Default + Send + Sync> Tree<S> {
+    /// The tree of the folder `root`, which is not looked at yet. Nothing below the folders `left_out` is part of it. All
+    /// are absolute and without links.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Home`] where `root` is `/`, the folder `home`, or one above that.
+    pub fn new(root: PathBuf, home: Option<&Path>, left_out: Vec<PathBuf>) -> Result<Self, Refused> {
+        let above_home = home.is_some_and(|home| home.starts_with(&root));
+        if root.parent().is_none() || above_home {
+            return Err(Refused::Home(root));
+        }
+        Ok(Self { root, left_out, max: MAX_TREE, folders: Vec::new(), looked: false })
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What is known of a file.
+    pub fn source_mut(&mut self, spot: Spot) -> Option<&mut S> {
+        let folder = self.folders.get_mut(spot.folder)?.as_mut()?;
+        folder.files.get_mut(spot.file).map(|file| &mut file.source)
+    }
+
+    /// How many files it had when it was looked at last.
+    pub fn files(&self) -> usize {
+        self.folders.iter().flatten().map(|folder| folder.files.len()).sum()
+    }
+
+    /// Its folders when it was looked at last.
+    pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        (0..self.folders.len()).filter(|at| self.folders[*at].is_some()).map(|at| self.path(at))
+    }
+
+    /// Each file that it had when it was looked at last.
+    pub fn each(&self, mut visit: impl FnMut(&Path, &Seen, &S)) {
+        for (at, folder) in self.folders.iter().enumerate() {
+            let Some(folder) = folder else { continue };
+            let path = self.path(at);
+            for (name, file) in folder.each() {
+                visit(&path.join(OsStr::from_bytes(name)), &file.seen, &file.source);
+            }
+        }
+    }
+
+    /// The path of a folder.
+    fn path(&self, at: usize) -> PathBuf {
+        let mut names = Vec::new();
+        let mut at = at;
+        while let Some(Some(folder)) = self.folders.get(at) {
+            let Some(above) = folder.above else { break };
+            names.push(folder.name.as_slice());
+            at = above;
+        }
+        let mut path = self.root.clone();
+        names.iter().rev().for_each(|name| path.push(OsStr::from_bytes(name)));
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,542 @@
+//! One look at a tree: two threads go through its folders, each by the open folder that it is in.
+
+use std::collections::HashSet;
+use std::ffi::{CString, OsStr};
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, FileType, OFlags, fstat, statat};
+use rustix::io::Errno;
+
+use super::folder::Folder;
+use super::{Refused, Seen, Spot, Tree};
+use crate::door;
+use crate::files::READ;
+use crate::search::{Entries, Has, Ignored};
+
+/// How many threads look. More would wait for the same disk.
+const THREADS: usize = 2;
+/// Folders that lie deeper are opened by their whole path: of the others the folder above is held open.
+const MAX_HELD: usize = 64;
+
+/// What a look found.
+#[derive(Debug)]
+pub struct Look<S> {
+    /// What has changed since the look before; at the first look everything.
+    pub diffs: Vec<Diff<S>>,
+    /// Folders that could not be read. What is in them counts as it was.
+    pub unread: usize,
+}
+
+/// A file, a link or a folder that looks other than before, or that may have changed all the same.
+#[derive(Debug, Clone)]
+pub struct Diff<S> {
+    /// Absolute.
+    pub path: PathBuf,
+    /// What it was.
+    pub was: Was<S>,
+    /// How it looks now; `None` where it is gone.
+    pub now: Option<Seen>,
+    /// Where what is known of it now is kept; `None` for what is gone, and for folders.
+    pub spot: Option<Spot>,
+    /// It may change without looking other, because it has changed just now.
+    pub doubtful: bool,
+}
+
+/// What a path was at the look before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Was<S> {
+    /// Nothing.
+    Absent,
+    /// Nobody knows, because it was ignored or there was no look before.
+    Unknown,
+    /// It looked so.
+    Seen(Seen, S),
+    /// It looked as it does now, and may have changed within the clock's grain.
+    Doubtful(Seen, S),
+}
+
+/// A folder that is to be looked at.
+struct Task {
+    path: PathBuf,
+    name: CString,
+    above: Option<Arc<OwnedFd>>,
+    depth: usize,
+    /// Where it is kept; new ones have a place behind the others.
+    at: usize,
+    parent: Option<usize>,
+    /// What is ignored around it, where that is not as it was.
+    fresh: Option<Ignored>,
+    /// Whether what was not seen in it before is new; else it may have been ignored.
+    is_new: bool,
+}
+
+/// What a thread found out of a folder.
+enum Found<S> {
+    /// The same names; these files look other than before, or are in doubt.
+    Files(usize, Vec<(usize, Seen)>),
+    /// It was read.
+    Read(usize, Box<Folder<S>>, Vec<Diff<S>>),
+    /// It is gone.
+    Gone(usize),
+}
+
+struct Shared {
+    queue: Mutex<(Vec<Task>, usize)>,
+    more: Condvar,
+    /// The next free place for a folder.
+    next: AtomicUsize,
+    entries: AtomicUsize,
+    unread: AtomicUsize,
+    full: AtomicBool,
+    /// The disk that the root is on.
+    device: u64,
+}
+
+impl<S: Clone + Default + Send + Sync> Tree<S> {
+    /// Looks at everything once. Blocks for as long as that takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]; then nothing is known of the tree any more.
+    pub fn look(&mut self) -> Result<Look<S>, Refused> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+        let shared = Shared {
+            queue: Mutex::new((vec![self.top()], 0)),
+            more: Condvar::new(),
+            next: AtomicUsize::new(self.folders.len().max(1)),
+            entries: AtomicUsize::new(0),
+            unread: AtomicUsize::new(0),
+            full: AtomicBool::new(false),
+            device: self.root.metadata().map_or(0, |meta| meta.dev()),
+        };
+        let this = &*self;
+        let found = std::thread::scope(|scope| {
+            let work =
+                || Thread { tree: this, shared: &shared, now, found: Vec::new(), entries: Entries::default() }.run();
+            let helpers: Vec<_> = (1..THREADS).map(|_| scope.spawn(work)).collect();
+            let mut found = work();
+            for helper in helpers {
+                match helper.join() {
+                    Ok(more) => found.extend(more),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            found
+        });
+        if shared.full.into_inner() {
+            self.folders.clear();
+            self.looked = false;
+            return Err(Refused::TooLarge(self.root.clone()));
+        }
+        self.folders.resize_with(shared.next.into_inner(), || None);
+        let diffs = self.settle(found, now);
+        if self.folders.first().is_none_or(Option::is_none) {
+            self.folders.clear();
+            self.looked = false;
+            return Err(Refused::Unreadable(self.root.clone()));
+        }
+        self.looked = true;
+        Ok(Look { diffs, unread: shared.unread.into_inner() })
+    }
+
+    fn top(&self) -> Task {
+        let known = self.folders.first().is_some_and(Option::is_some);
+        let fresh = (!known).then(|| Ignored::around(&self.root));
+        let name = CString::default();
+        Task { path: self.root.clone(), name, above: None, depth: 0, at: 0, parent: None, fresh, is_new: false }
+    }
+
+    /// Takes over what was found.
+    fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> Vec<Diff<S>> {
+        let (mut diffs, mut gone) = (Vec::new(), Vec::new());
+        for found in found {
+            match found {
+                Found::Files(at, files) => {
+                    let path = self.path(at);
+                    let Some(Some(folder)) = self.folders.get_mut(at) else { continue };
+                    for (file, seen) in files {
+                        let Some(old) = folder.files.get(file) else { continue };
+                        let path = path.join(OsStr::from_bytes(folder.c_name(old).to_bytes()));
+                        let spot = Some(Spot { folder: at, file });
+                        let Some(old) = folder.files.get_mut(file) else { continue };
+                        let was = if old.seen == seen {
+                            Was::Doubtful(old.seen, old.source.clone())
+                        } else {
+                            Was::Seen(old.seen, std::mem::take(&mut old.source))
+                        };
+                        (old.seen, old.doubtful) = (seen, seen.is_doubtful(now));
+                        diffs.push(Diff { path, was, now: Some(seen), spot, doubtful: seen.is_doubtful(now) });
+                    }
+                }
+                Found::Read(at, folder, mut more) => {
+                    diffs.append(&mut more);
+                    let Some(place) = self.folders.get_mut(at) else { continue };
+                    let stay: HashSet<usize> = folder.below.iter().copied().collect();
+                    let old = place.replace(*folder);
+                    gone.extend(old.into_iter().flat_map(|old| old.below).filter(|below| !stay.contains(below)));
+                }
+                Found::Gone(at) => gone.push(at),
+            }
+        }
+        gone.into_iter().for_each(|at| self.remove(at, &mut diffs));
+        diffs.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        diffs
+    }
+
+    /// Takes a folder out with all below it. What is ignored now, and not gone, is no change.
+    fn remove(&mut self, at: usize, diffs: &mut Vec<Diff<S>>) {
+        let path = self.path(at);
+        let is_gone = path
+            .symlink_metadata()
+            .is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
+        let Some(folder) = self.folders.get_mut(at).and_then(Option::take) else { return };
+        if let Some(Some(above)) = folder.above.and_then(|above| self.folders.get_mut(above)) {
+            above.below.retain(|below| *below != at);
+        }
+        let replaced = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+        if is_gone || replaced {
+            for (name, file) in folder.each() {
+                let path = path.join(OsStr::from_bytes(name));
+                diffs.push(Diff {
+                    path,
+                    was: Was::Seen(file.seen, file.source.clone()),
+                    now: None,
+                    spot: None,
+                    doubtful: false,
+                });
+            }
+        }
+        // While its path can still be told.
+        let below = folder.below.clone();
+        let seen = folder.seen;
+        if let Some(place) = self.folders.get_mut(at) {
+            *place = Some(folder);
+        }
+        below.into_iter().for_each(|below| self.remove(below, diffs));
+        if let Some(place) = self.folders.get_mut(at) {
+            *place = None;
+        }
+        if is_gone {
+            diffs.push(Diff { path, was: Was::Seen(seen, S::default()), now: None, spot: None, doubtful: false });
+        }
+    }
+}
+
+/// One of the threads of a look.
+struct Thread<'a, S> {
+    tree: &'a Tree<S>,
+    shared: &'a Shared,
+    now: i64,
+    found: Vec<Found<S>>,
+    entries: Entries,
+}
+
+impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
+    fn run(mut self) -> Vec<Found<S>> {
+        while let Some(task) = self.shared.next() {
+            // Also where the folder panics, those who wait hear of it.
+            let _turn = Turn(self.shared);
+            self.folder(task);
+        }
+        self.found
+    }
+
+    fn folder(&mut self, task: Task) {
+        let flags = READ | OFlags::DIRECTORY;
+        let opened = match &task.above {
+            Some(above) => door::step(above, Path::new(OsStr::from_bytes(task.name.to_bytes())), flags),
+            None => door::open(&task.path, flags),
+        };
+        let opened = opened.and_then(|dir| Ok((fstat(&dir)?, dir)));
+        match opened {
+            // Not all that is mounted holds files.
+            Ok((stat, dir)) if task.at != 0 && stat.st_dev != self.shared.device && is_pseudo(&dir) => {
+                drop((stat, dir));
+                self.found.push(Found::Gone(task.at));
+            }
+            Ok((stat, dir)) => self.opened(task, Arc::new(dir), Seen::of(&stat)),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => self.found.push(Found::Gone(task.at)),
+            Err(_) => self.unread(&task),
+        }
+    }
+
+    /// A folder that cannot be read: what was in it counts as it was, and what is found in it later is not new.
+    fn unread(&mut self, task: &Task) {
+        self.shared.unread.fetch_add(1, Ordering::Relaxed);
+        if self.tree.folders.get(task.at).is_some_and(Option::is_some) {
+            return;
+        }
+        let ignored = task.fresh.clone().unwrap_or_else(|| Ignored::around(&self.tree.root));
+        let mut folder = Folder::new(task.name.to_bytes().to_vec(), task.parent, Seen::default(), ignored);
+        folder.unread = true;
+        self.found.push(Found::Read(task.at, Box::new(folder), Vec::new()));
+    }
+
+    fn opened(&mut self, task: Task, dir: Arc<OwnedFd>, seen: Seen) {
+        let known = self.tree.folders.get(task.at).and_then(Option::as_ref);
+        if let (Some(known), None) = (known, &task.fresh)
+            && known.seen == seen
+            && !known.doubtful
+            && let Some(files) = self.files(known, &dir)
+        {
+            self.below(&task, &dir, known.below.iter().map(|at| (*at, None)));
+            if !files.is_empty() {
+                self.found.push(Found::Files(task.at, files));
+            }
+            return;
+        }
+        self.read(task, &dir, seen, known);
+    }
+
+    /// Looks at the files of a folder that has the same names. `None` where it has to be read after all.
+    fn files(&self, known: &Folder<S>, dir: &OwnedFd) -> Option<Vec<(usize, Seen)>> {
+        self.count(known.files.len() + known.below.len());
+        let mut changed = Vec::new();
+        for (at, file) in known.files.iter().enumerate() {
+            let name = known.c_name(file);
+            // What is gone all the same went just now.
+            let seen = Seen::of(&statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?);
+            if seen != file.seen || file.doubtful {
+                if is_rules(name.to_bytes()) {
+                    return None;
+                }
+                changed.push((at, seen));
+            }
+        }
+        Some(changed)
+    }
+
+    fn read(&mut self, task: Task, dir: &Arc<OwnedFd>, seen: Seen, known: Option<&Folder<S>>) {
+        let mut entries = std::mem::take(&mut self.entries);
+        if entries.read(dir, || true).is_err() {
+            self.unread(&task);
+            self.entries = entries;
+            return;
+        }
+        let mut has = Has::default();
+        let mut names: Vec<(&[u8], FileType)> = entries
+            .iter()
+            .map(|(name, kind)| {
+                let name = name.as_os_str().as_bytes();
+                has.note(name);
+                (name, kind)
+            })
+            .collect();
+        names.sort_unstable_by_key(|(name, _)| *name);
+        self.count(names.len());
+        let (ignored, rules, is_fresh) = self.rules(&task, dir, has, known);
+        let name = task.name.to_bytes().to_vec();
+        let mut folder = Folder::new(name, task.parent, seen, ignored);
+        folder.doubtful = seen.is_doubtful(self.now);
+        folder.rules = rules;
+        // Whether what was not there before is new: it may only not have been looked at.
+        let is_new = task.is_new || known.is_some_and(|known| !known.unread && !is_fresh);
+        let first = || if is_new { Was::Absent } else { Was::Unknown };
+        let (mut diffs, mut below) = (Vec::new(), Vec::new());
+        for (name, kind) in &names {
+            let path = task.path.join(OsStr::from_bytes(name));
+            match kind {
+                FileType::Directory => {
+                    if *name == b".git" || folder.ignored.holds(&path, true) || self.tree.left_out.contains(&path) {
+                        continue;
+                    }
+                    let old = known.and_then(|known| self.find_below(known, name));
+                    let at = old.unwrap_or_else(|| self.shared.next.fetch_add(1, Ordering::Relaxed));
+                    folder.below.push(at);
+                    let fresh = (is_fresh || old.is_none()).then(|| folder.ignored.clone());
+                    if old.is_none()
+                        && is_new
+                        && let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)
+                    {
+                        let now = Some(Seen::of(&stat));
+                        diffs.push(Diff { path: path.clone(), was: Was::Absent, now, spot: None, doubtful: false });
+                    }
+                    below.push((
+                        at,
+                        Some((path, CString::new(*name).unwrap_or_default(), fresh, is_new && old.is_none())),
+                    ));
+                }
+                FileType::RegularFile | FileType::Symlink => {
+                    let old = known.and_then(|known| known.files.get(known.find(name)?));
+                    if *name == b".git" || folder.ignored.holds(&path, false) {
+                        continue;
+                    }
+                    let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) else {
+                        continue;
+                    };
+                    let now = Seen::of(&stat);
+                    let spot = Some(Spot { folder: task.at, file: folder.files.len() });
+                    let (was, source) = match old {
+                        Some(old) if old.seen == now && !old.doubtful => (None, old.source.clone()),
+                        Some(old) if old.seen == now => {
+                            (Some(Was::Doubtful(now, old.source.clone())), old.source.clone())
+                        }
+                        Some(old) => (Some(Was::Seen(old.seen, old.source.clone())), S::default()),
+                        None => (Some(first()), S::default()),
+                    };
+                    folder.push(name, now, now.is_doubtful(self.now), source);
+                    let doubtful = now.is_doubtful(self.now);
+                    diffs.extend(was.map(|was| Diff { path, was, now: Some(now), spot, doubtful }));
+                }
+                _ => {}
+            }
+        }
+        for (name, file) in known.into_iter().flat_map(Folder::each) {
+            let there = names.binary_search_by_key(&name, |(name, _)| name);
+            let is_there = there.is_ok_and(|at| matches!(names[at].1, FileType::RegularFile | FileType::Symlink));
+            if !is_there {
+                let path = task.path.join(OsStr::from_bytes(name));
+                diffs.push(Diff {
+                    path,
+                    was: Was::Seen(file.seen, file.source.clone()),
+                    now: None,
+                    spot: None,
+                    doubtful: false,
+                });
+            }
+        }
+        drop(names);
+        self.entries = entries;
+        self.below(&task, dir, below.into_iter());
+        self.found.push(Found::Read(task.at, Box::new(folder), diffs));
+    }
+
+    /// What is ignored in a folder, a print of the files that say so, and whether that is other than it was.
+    fn rules(&self, task: &Task, dir: &OwnedFd, has: Has, known: Option<&Folder<S>>) -> (Ignored, u64, bool) {
+        let print = has.print(dir);
+        match (known, &task.fresh) {
+            (Some(known), None) if known.rules == print => (known.ignored.clone(), print, false),
+            (Some(known), None) => {
+                // Those of the folder above, which have not changed.
+                let above = known.above.and_then(|above| self.tree.folders.get(above)?.as_ref());
+                let above = above.map_or_else(|| Ignored::around(&self.tree.root), |above| above.ignored.clone());
+                (above.below(&task.path, dir, has), print, true)
+            }
+            (_, fresh) => {
+                let around = fresh.clone().unwrap_or_else(|| Ignored::around(&self.tree.root));
+                (around.below(&task.path, dir, has), print, true)
+            }
+        }
+    }
+
+    fn find_below(&self, known: &Folder<S>, name: &[u8]) -> Option<usize> {
+        let named =
+            |at: usize| self.tree.folders.get(at).and_then(Option::as_ref).is_some_and(|below| below.name == name);
+        known.below.iter().copied().find(|at| named(*at))
+    }
+
+    #[allow(clippy::type_complexity, reason = "path, name, rules and whether it is new, of a folder that was read")]
+    fn below(
+        &self,
+        task: &Task,
+        dir: &Arc<OwnedFd>,
+        folders: impl Iterator<Item = (usize, Option<(PathBuf, CString, Option<Ignored>, bool)>)>,
+    ) {
+        let (depth, parent) = (task.depth + 1, Some(task.at));
+        let above = || (depth < MAX_HELD).then(|| Arc::clone(dir));
+        let tasks = folders.filter_map(|(at, read)| match read {
+            Some((path, name, fresh, is_new)) => {
+                Some(Task { path, name, above: above(), depth, at, parent, fresh, is_new })
+            }
+            None => {
+                let known = self.tree.folders.get(at)?.as_ref()?;
+                let path = task.path.join(OsStr::from_bytes(&known.name));
+                let name = CString::new(known.name.clone()).ok()?;
+                Some(Task { path, name, above: above(), depth, at, parent, fresh: None, is_new: false })
+            }
+        });
+        self.shared.add(tasks.collect());
+    }
+
+    fn count(&self, entries: usize) {
+        if self.shared.entries.fetch_add(entries, Ordering::Relaxed) + entries > self.tree.max {
+            self.shared.full.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether an open folder shows what is in the system, and no files.
+fn is_pseudo(dir: &OwnedFd) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // proc, sysfs, cgroup, cgroup2, devpts, debugfs, tracefs, securityfs, configfs, bpf.
+        const PSEUDO: [i64; 10] = [
+            0x9fa0,
+            0x6265_6572,
+            0x0027_e0eb,
+            0x6367_7270,
+            0x1cd1,
+            0x6462_6720,
+            0x7472_6163,
+            0x7363_6673,
+            0x6265_6570,
+            0xcafe_4a11,
+        ];
+        #[allow(clippy::unnecessary_cast, reason = "its width is the system's own")]
+        rustix::fs::fstatfs(dir).is_ok_and(|system| PSEUDO.contains(&(system.f_type as i64)))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = dir;
+        false
+    }
+}
+
+/// Whether a file of that name says what is ignored.
+fn is_rules(name: &[u8]) -> bool {
+    Has::NAMES.iter().any(|rules| rules.as_bytes() == name)
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, (Vec<Task>, usize)> {
+        // Each use leaves the queue whole, so a panic elsewhere does no harm to it.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, tasks: Vec<Task>) {
+        if !tasks.is_empty() {
+            self.lock().0.extend(tasks);
+            self.more.notify_all();
+        }
+    }
+
+    /// The next folder; waits while others may still add one. `None` when all is done, or it is too much.
+    fn next(&self) -> Option<Task> {
+        let mut queue = self.lock();
+        loop {
+            if self.full.load(Ordering::Relaxed) {
+                self.more.notify_all();
+                return None;
+            }
+            if let Some(task) = queue.0.pop() {
+                queue.1 += 1;
+                return Some(task);
+            }
+            if queue.1 == 0 {
+                return None;
+            }
+            queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// A folder that is worked on.
+struct Turn<'a>(&'a Shared);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        queue.1 -= 1;
+        if queue.1 == 0 || self.0.full.load(Ordering::Relaxed) {
+            self.0.more.notify_all();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+use super::*;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+
+struct Scene {
+    folder: tempfile::TempDir,
+    tree: Tree<u32>,
+}
+
+impl Scene {
+    /// Files as `NAME` or `NAME=TEXT`; a name that ends with `/` is a folder.
+    fn new(files: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let tree = Tree::new(top.join("top"), Some(Path::new("/home/nobody")), vec![top.join("top/own")]).unwrap();
+        fs::create_dir(top.join("top")).unwrap();
+        let scene = Self { folder, tree };
+        files.iter().for_each(|file| scene.put(file));
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("top").join(name)
+    }
+
+    fn put(&self, file: &str) {
+        let (name, text) = file.split_once('=').unwrap_or((file, ""));
+        let path = self.path(name);
+        if name.ends_with('/') {
+            return fs::create_dir_all(path).unwrap();
+        }
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// What a look tells: `+` for what is new, `-` for what is gone, `~` for what changed, `?` for what was not looked at.
+    /// What is in doubt is not told.
+    fn look(&mut self) -> Vec<String> {
+        let top = self.path("");
+        let look = self.tree.look().unwrap();
+        let told = look.diffs.iter().filter_map(|diff| {
+            let sign = match (&diff.was, &diff.now) {
+                (Was::Doubtful(..), _) => return None,
+                (Was::Absent, Some(_)) => '+',
+                (Was::Unknown, Some(_)) => '?',
+                (Was::Seen(..), Some(_)) => '~',
+                (_, None) => '-',
+            };
+            let name = diff.path.strip_prefix(&top).unwrap().display();
+            let folder = diff.now.or_else(|| match &diff.was {
+                Was::Seen(seen, _) => Some(*seen),
+                _ => None,
+            });
+            Some(format!("{sign}{name}{}", if folder.unwrap().is_folder() { "/" } else { "" }))
+        });
+        told.collect()
+    }
+}
+
+#[test]
+fn each_change_is_told_once() {
+    let mut scene =
+        Scene::new(&["a", "dir/b", "dir/deep/c", ".gitignore=*.log\nout/\n", "x.log", "out/y", ".git/HEAD", "own/x"]);
+    assert_eq!(scene.look(), ["?.gitignore", "?a", "?dir/b", "?dir/deep/c"]);
+    assert_eq!(scene.look(), [""; 0]);
+    scene.put("a=1");
+    scene.put("dir/deep/new");
+    scene.put("dir/other/new");
+    scene.put("out/z");
+    scene.put("z.log");
+    symlink("a", scene.path("link")).unwrap();
+    fs::remove_file(scene.path("dir/b")).unwrap();
+    assert_eq!(scene.look(), ["~a", "-dir/b", "+dir/deep/new", "+dir/other/", "+dir/other/new", "+link"]);
+    assert_eq!(scene.look(), [""; 0]);
+    fs::remove_dir_all(scene.path("dir")).unwrap();
+    scene.put("dir=file");
+    let gone = ["-dir/deep/", "-dir/deep/c", "-dir/deep/new", "-dir/other/", "-dir/other/new"];
+    assert_eq!(scene.look(), [&["+dir"], gone.as_slice()].concat());
+}
+
+#[test]
+fn a_folder_that_goes_goes_with_all_in_it() {
+    let mut scene = Scene::new(&["dir/b", "dir/deep/c", "stays"]);
+    scene.look();
+    fs::remove_dir_all(scene.path("dir")).unwrap();
+    assert_eq!(scene.look(), ["-dir/", "-dir/b", "-dir/deep/", "-dir/deep/c"]);
+    fs::create_dir_all(scene.path("dir/deep")).unwrap();
+    assert_eq!(scene.look(), ["+dir/", "+dir/deep/"]);
+    fs::rename(scene.path("dir"), scene.path("moved")).unwrap();
+    scene.put("moved/x");
+    assert_eq!(scene.look(), ["-dir/", "-dir/deep/", "+moved/", "+moved/deep/", "+moved/x"]);
+}
+
+#[test]
+fn what_was_ignored_is_not_new() {
+    let mut scene = Scene::new(&[".gitignore=*.log\nout\n", "a.log", "b", "out/c", "dir/d.log"]);
+    scene.look();
+    scene.put(".gitignore=b\n");
+    assert_eq!(scene.look(), ["~.gitignore", "?a.log", "?dir/d.log", "?out/c"]);
+    // It is ignored now, and not gone.
+    assert_eq!(scene.look(), [""; 0]);
+    fs::remove_file(scene.path(".gitignore")).unwrap();
+    assert_eq!(scene.look(), ["-.gitignore", "?b"]);
+}
+
+#[test]
+fn modes_and_times_count() {
+    let mut scene = Scene::new(&["a=1", "b=1"]);
+    scene.look();
+    fs::set_permissions(scene.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
+    // The same size and the same time as before: only the system's own time tells.
+    let time = Timespec { tv_sec: 1000, tv_nsec: 5 };
+    fs::write(scene.path("b"), "2").unwrap();
+    let times = Timestamps { last_access: time, last_modification: time };
+    utimensat(CWD, scene.path("b"), &times, AtFlags::empty()).unwrap();
+    assert_eq!(scene.look(), ["~a", "~b"]);
+}
+
+#[test]
+fn what_is_known_of_a_file_lasts_until_it_changes() {
+    let mut scene = Scene::new(&["a=1", "b=1"]);
+    let look = scene.tree.look().unwrap();
+    for (number, diff) in (7..).zip(&look.diffs) {
+        *scene.tree.source_mut(diff.spot.unwrap()).unwrap() = number;
+    }
+    scene.put("a=22");
+    scene.put("c");
+    let look = scene.tree.look().unwrap();
+    let changed = look.diffs.iter().find(|diff| diff.path == scene.path("a")).unwrap();
+    assert!(matches!(changed.was, Was::Seen(_, 7)));
+    let mut known = Vec::new();
+    scene.tree.each(|path, _, source| known.push((path.file_name().unwrap().to_owned(), *source)));
+    known.sort();
+    assert_eq!(known, [("a".into(), 0), ("b".into(), 8), ("c".into(), 0)]);
+}
+
+#[test]
+fn special_files_are_no_part_of_it_and_links_are_not_followed() {
+    let mut scene = Scene::new(&["dir/a"]);
+    assert!(std::process::Command::new("mkfifo").arg(scene.path("pipe")).status().unwrap().success());
+    symlink("/", scene.path("root")).unwrap();
+    symlink("dir", scene.path("round")).unwrap();
+    assert_eq!(scene.look(), ["?dir/a", "?root", "?round"]);
+}
+
+#[test]
+fn a_home_and_what_is_too_large_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let home = top.join("home");
+    for root in [Path::new("/"), &top, &home] {
+        assert!(matches!(Tree::<u32>::new(root.to_owned(), Some(&home), vec![]), Err(Refused::Home(_))), "{root:?}");
+    }
+    assert!(Tree::<u32>::new(home.join("project"), Some(&home), vec![]).is_ok());
+    let mut scene = Scene::new(&["a", "b", "c/d"]);
+    scene.tree.max = 4;
+    scene.look();
+    scene.put("e");
+    assert!(matches!(scene.tree.look(), Err(Refused::TooLarge(_))));
+    fs::remove_dir_all(scene.path("")).unwrap();
+    assert!(matches!(scene.tree.look(), Err(Refused::Unreadable(_))));
+}
+
+#[test]
+fn names_of_any_bytes_are_told() {
+    let mut scene = Scene::new(&["a"]);
+    scene.look();
+    let name = OsStr::from_bytes(b"\xff\n\x1b");
+    fs::write(scene.path("").join(name), "").unwrap();
+    let look = scene.tree.look().unwrap();
+    assert!(look.diffs.iter().any(|diff| diff.path.file_name() == Some(name) && diff.was == Was::Absent));
+}

@@ -1,0 +1,389 @@
+//! Sessions as files: `{"info", "messages": [{"info", "parts"}]}`, which is also OpenCode's form. Reading one is pure; what
+//! has no place here is left out and named.
+
+use std::collections::{BTreeMap, HashMap};
+
+use haft_protocol::{
+    Clock, Event, Id, Message, MessageId, Part, PartKind, Session, SessionId, Todo, ToolState, Turned,
+};
+use haft_store::Journal;
+use serde_json::{Map, Value, json};
+
+use crate::error::SessionError;
+use crate::session::new_id;
+use crate::slug::slug;
+
+/// Events that are stored in one go.
+const AT_ONCE: usize = 512;
+/// Kinds of things that are named when they are left out. Beyond, they are counted together.
+const MAX_NAMED: usize = 64;
+
+/// A session that is no part of a store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Portable {
+    /// Its record.
+    pub info: Session,
+    /// Its messages, oldest first.
+    pub messages: Vec<Turned>,
+    /// Its list of things to do.
+    pub todos: Vec<Todo>,
+    /// What had no place: what it is, and how often.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+/// A file that is no session.
+#[derive(Debug, thiserror::Error)]
+pub enum BadPortable {
+    /// It has another form.
+    #[error("it is not a session: {0} is missing; `haft session export` and `opencode export` write such files")]
+    Missing(&'static str),
+    /// Its record cannot be read.
+    #[error("the record of its session cannot be read")]
+    Info(#[source] serde_json::Error),
+}
+
+impl Portable {
+    /// A stored session.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session or the store fails.
+    pub async fn stored(journal: &Journal, id: &SessionId) -> Result<Self, SessionError> {
+        let info = journal.session(id).await?.ok_or_else(|| SessionError::Unknown(id.clone()))?;
+        let messages = journal.history(id).await?.messages().to_vec();
+        let todos = journal.todos(id).await?;
+        Ok(Self { info, messages, todos, left_out: BTreeMap::new() })
+    }
+
+    /// The file's form. The list of things to do is there only where it has any.
+    pub fn value(&self) -> Value {
+        let messages: Vec<Value> =
+            self.messages.iter().map(|turned| json!({ "info": turned.info, "parts": turned.parts })).collect();
+        let mut value = json!({ "info": self.info, "messages": messages });
+        if !self.todos.is_empty() {
+            value["todos"] = json!(self.todos);
+        }
+        value
+    }
+
+    /// Reads the file's form. Messages and parts that are of no known kind or broken are left out, and fields without a
+    /// place are; each is named in `left_out`.
+    ///
+    /// # Errors
+    ///
+    /// When it is no session, or its record cannot be read.
+    pub fn read(mut value: Value) -> Result<Self, BadPortable> {
+        let mut left = Left::default();
+        let info = value.get_mut("info").map(Value::take).ok_or(BadPortable::Missing("`info`"))?;
+        let Some(Value::Array(rows)) = value.get_mut("messages").map(Value::take) else {
+            return Err(BadPortable::Missing("the list `messages`"));
+        };
+        let info = whole_record(info);
+        let record: Session = serde_json::from_value(info.clone()).map_err(BadPortable::Info)?;
+        left.compare("session", &info, &json!(record));
+        let mut messages = Vec::with_capacity(rows.len());
+        let mut prompt: Option<MessageId> = None;
+        for mut row in rows {
+            let info = row.get_mut("info").map(Value::take).unwrap_or_default();
+            let info = whole_message(info, &record, prompt.as_ref());
+            let message = match serde_json::from_value::<Message>(info.clone()) {
+                Ok(message) => message,
+                Err(error) => {
+                    left.note(format!("message that cannot be read ({error})"));
+                    continue;
+                }
+            };
+            let who = match &message {
+                Message::User(user) => {
+                    prompt = Some(user.id.clone());
+                    "prompt"
+                }
+                Message::Assistant(_) => "answer",
+            };
+            left.compare(who, &info, &json!(message));
+            let Some(Value::Array(rows)) = row.get_mut("parts").map(Value::take) else {
+                messages.push(Turned { info: message, parts: Vec::new() });
+                continue;
+            };
+            let parts = rows.into_iter().filter_map(|part| left.part(part, &record.id, message.id())).collect();
+            messages.push(Turned { info: message, parts });
+        }
+        let todos = value.get_mut("todos").map(Value::take).unwrap_or_default();
+        let todos = serde_json::from_value(todos).unwrap_or_default();
+        Ok(Self { info: record, messages, todos, left_out: left.named })
+    }
+
+    /// The same with ids that no stored session has.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails.
+    pub async fn anew(mut self, journal: &Journal, clock: &Clock) -> Result<Self, SessionError> {
+        let id = new_id(journal, clock).await?;
+        let mut ids: HashMap<MessageId, MessageId> = HashMap::new();
+        for turned in &mut self.messages {
+            let new: MessageId = clock.mint();
+            ids.insert(turned.info.id().clone(), new.clone());
+            match &mut turned.info {
+                Message::User(user) => (user.id, user.session_id) = (new.clone(), id.clone()),
+                Message::Assistant(answer) => {
+                    (answer.id, answer.session_id) = (new.clone(), id.clone());
+                    if let Some(parent) = ids.get(&answer.parent_id) {
+                        answer.parent_id = parent.clone();
+                    }
+                }
+            }
+            for part in &mut turned.parts {
+                rename(part, &id, &new, clock);
+                if let PartKind::Compaction { tail_start_id: Some(tail), .. } = &mut part.kind
+                    && let Some(new) = ids.get(tail)
+                {
+                    *tail = new.clone();
+                }
+            }
+        }
+        // What was taken back names messages and old contents that are not those of the copy.
+        self.info.revert = None;
+        self.info.share = None;
+        self.info.parent_id = None;
+        self.info.slug = slug(&id);
+        self.info.id = id;
+        Ok(self)
+    }
+
+    /// Stores it, in the place of one with the same id. The caller holds the lease of that.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails; what was stored before stays.
+    pub async fn store(self, journal: &Journal) -> Result<SessionId, SessionError> {
+        let id = self.info.id.clone();
+        let mut events = Vec::new();
+        if let Some(old) = journal.session(&id).await? {
+            events.push(Event::SessionDeleted { session_id: id.clone(), info: Box::new(old) });
+        }
+        events.push(Event::SessionCreated { session_id: id.clone(), info: Box::new(self.info) });
+        for Turned { info, parts } in self.messages {
+            let time = info.created();
+            events.push(Event::MessageUpdated { session_id: id.clone(), info: Box::new(info) });
+            for part in parts {
+                events.push(Event::PartUpdated { session_id: id.clone(), part: Box::new(part), time });
+            }
+        }
+        if !self.todos.is_empty() {
+            events.push(Event::TodoUpdated { session_id: id.clone(), todos: self.todos });
+        }
+        while !events.is_empty() {
+            let rest = events.split_off(events.len().min(AT_ONCE));
+            journal.record_all(std::mem::replace(&mut events, rest)).await?;
+        }
+        Ok(id)
+    }
+}
+
+fn rename(part: &mut Part, session: &SessionId, message: &MessageId, clock: &Clock) {
+    part.id = clock.mint();
+    part.session_id = session.clone();
+    part.message_id = message.clone();
+    if let PartKind::Tool { state: ToolState::Completed { attachments, .. }, .. } = &mut part.kind {
+        attachments.iter_mut().for_each(|file| rename(file, session, message, clock));
+    }
+}
+
+/// Fills in what older records lack.
+fn whole_record(mut info: Value) -> Value {
+    let Value::Object(fields) = &mut info else { return info };
+    let slug = fields.get("id").and_then(Value::as_str).and_then(|id| SessionId::parse(id).ok()).map(|id| slug(&id));
+    put(fields, "slug", json!(slug.unwrap_or_default()));
+    put(fields, "projectID", json!("global"));
+    put(fields, "directory", json!("/"));
+    put(fields, "title", json!(""));
+    put(fields, "version", json!(env!("CARGO_PKG_VERSION")));
+    put(fields, "time", json!({"created": 0, "updated": 0}));
+    info
+}
+
+/// Fills in what older messages lack.
+fn whole_message(mut info: Value, session: &Session, prompt: Option<&MessageId>) -> Value {
+    let Value::Object(fields) = &mut info else { return info };
+    put(fields, "time", json!({"created": session.time.created}));
+    // A part that moved with its message belongs to this session, whatever it was called there.
+    fields.insert("sessionID".to_owned(), json!(session.id));
+    put(fields, "agent", fields.get("mode").cloned().unwrap_or_else(|| json!("build")));
+    if fields.get("role").and_then(Value::as_str) == Some("user") {
+        let model = session.model.as_ref();
+        let (vendor, model) = model.map_or(("", ""), |model| (model.provider_id.as_str(), model.id.as_str()));
+        put(fields, "model", json!({"providerID": vendor, "modelID": model}));
+        return info;
+    }
+    put(fields, "mode", fields.get("agent").cloned().unwrap_or_default());
+    put(fields, "parentID", prompt.map_or_else(|| fields.get("id").cloned().unwrap_or_default(), |id| json!(id)));
+    put(fields, "modelID", json!(""));
+    put(fields, "providerID", json!(""));
+    put(fields, "path", json!({"cwd": session.directory, "root": session.directory}));
+    put(fields, "cost", json!(0));
+    put(fields, "tokens", json!({"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}));
+    info
+}
+
+fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
+    if fields.get(name).is_none_or(Value::is_null) {
+        fields.insert(name.to_owned(), value);
+    }
+}
+
+/// What is left out, and how often.
+#[derive(Default)]
+struct Left {
+    named: BTreeMap<String, u64>,
+}
+
+impl Left {
+    fn note(&mut self, what: String) {
+        let what = if self.named.len() < MAX_NAMED { what } else { "more of other kinds".to_owned() };
+        *self.named.entry(what).or_default() += 1;
+    }
+
+    fn part(&mut self, mut value: Value, session: &SessionId, message: &MessageId) -> Option<Part> {
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or("nothing").to_owned();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("sessionID".to_owned(), json!(session));
+            fields.insert("messageID".to_owned(), json!(message));
+            if kind == "reasoning" {
+                put(fields, "time", json!({"start": 0, "end": 0}));
+            }
+        }
+        match serde_json::from_value::<Part>(value.clone()) {
+            Ok(part) => {
+                self.compare(&format!("part {kind:?}"), &value, &json!(part));
+                Some(part)
+            }
+            Err(error) if error.to_string().contains("unknown variant") => {
+                self.note(format!("part of kind {kind:?}"));
+                None
+            }
+            Err(error) => {
+                self.note(format!("part {kind:?} that cannot be read ({error})"));
+                None
+            }
+        }
+    }
+
+    /// Names the fields of `given` that `kept` has not.
+    fn compare(&mut self, what: &str, given: &Value, kept: &Value) {
+        let Value::Object(given) = given else { return };
+        for (name, value) in given {
+            match kept.get(name) {
+                Some(kept) => self.compare(&format!("{what}: {name}"), value, kept),
+                None if says_nothing(value) => {}
+                None => self.note(format!("{what}: {name}")),
+            }
+        }
+    }
+}
+
+/// Whether a field may be left away without a loss.
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opencode() -> Value {
+        json!({
+            "info": {
+                "id": "ses_e003cdf39ffeJES6ATInhuKl0j", "slug": "gentle-rocket", "projectID": "297377b5",
+                "workspaceID": "wrk_1", "directory": "/p", "path": "", "title": "Mend it", "agent": "build",
+                "model": {"id": "m1", "providerID": "mock", "variant": "default"}, "version": "1.18.33", "cost": 0.5,
+                "tokens": {"input": 1, "output": 2, "reasoning": 3, "cache": {"read": 4, "write": 5}},
+                "share": {"url": "https://example.org/s/1"}, "metadata": {"kept": [1, 2]},
+                "summary": {"additions": 1, "deletions": 2, "files": 3},
+                "permission": [{"permission": "bash", "pattern": "*", "action": "deny"}],
+                "time": {"created": 1, "updated": 2, "archived": 4}
+            },
+            "messages": [
+                {
+                    "info": {"id": "msg_1", "sessionID": "ses_x", "role": "user", "time": {"created": 1}, "agent": "build",
+                             "model": {"providerID": "mock", "modelID": "m1", "variant": "high"}},
+                    "parts": [
+                        {"id": "prt_1", "sessionID": "ses_x", "messageID": "msg_1", "type": "text", "text": "Mend", "synthetic": false},
+                        {"id": "prt_2", "sessionID": "ses_x", "messageID": "msg_1", "type": "hologram", "beam": 1},
+                        {"id": "prt_3", "sessionID": "ses_x", "messageID": "msg_1", "type": "compaction", "auto": true}
+                    ]
+                },
+                {
+                    "info": {"id": "msg_2", "sessionID": "ses_x", "role": "assistant", "parentID": "msg_1",
+                             "time": {"created": 2, "completed": 3}, "modelID": "m1", "providerID": "mock", "mode": "build",
+                             "agent": "build", "path": {"cwd": "/p", "root": "/p"}, "cost": 0.5, "finish": "stop",
+                             "tokens": {"input": 1, "output": 2, "reasoning": 3, "cache": {"read": 4, "write": 5}}},
+                    "parts": [
+                        {"id": "prt_4", "sessionID": "ses_x", "messageID": "msg_2", "type": "step-start", "snapshot": "abc"},
+                        {"id": "prt_5", "sessionID": "ses_x", "messageID": "msg_2", "type": "tool", "callID": "c", "tool": "read",
+                         "state": {"status": "completed", "input": {"filePath": "a"}, "output": "x", "title": "a",
+                                   "metadata": {"n": 1}, "time": {"start": 1, "end": 2}}},
+                        {"id": "prt_6", "sessionID": "ses_x", "messageID": "msg_2", "type": "tool", "callID": 7}
+                    ]
+                },
+                {"info": {"role": "nobody"}, "parts": []}
+            ]
+        })
+    }
+
+    #[test]
+    fn what_has_a_place_is_kept_and_the_rest_is_named() {
+        let read = Portable::read(opencode()).unwrap();
+        let named: Vec<&str> = read.left_out.keys().map(String::as_str).collect();
+        expect_test::expect![[r#"
+            [
+                "message that cannot be read (unknown variant `nobody`, expected `user` or `assistant`)",
+                "part \"step-start\": snapshot",
+                "part \"tool\" that cannot be read (invalid type: integer `7`, expected a string)",
+                "part of kind \"hologram\"",
+                "prompt: model: variant",
+                "session: workspaceID",
+            ]
+        "#]]
+        .assert_debug_eq(&named);
+        assert_eq!(read.info.share.as_ref().unwrap().url, "https://example.org/s/1");
+        assert_eq!((read.info.time.archived, read.messages.len()), (Some(4), 2));
+        // Written and read once more nothing changes.
+        let again = Portable::read(read.value()).unwrap();
+        assert_eq!(again, Portable { left_out: BTreeMap::new(), ..read });
+    }
+
+    #[test]
+    fn what_is_no_session_is_refused() {
+        for value in
+            [json!({}), json!([]), json!({"info": {}}), json!({"info": {"id": "x"}, "messages": []}), json!(null)]
+        {
+            assert!(Portable::read(value.clone()).is_err(), "{value}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_is_stored_again_in_its_place_or_under_new_ids() {
+        let journal = Journal::memory();
+        let read = Portable::read(opencode()).unwrap();
+        let id = read.clone().store(&journal).await.unwrap();
+        let mut changed = read.clone();
+        changed.messages.truncate(1);
+        changed.clone().store(&journal).await.unwrap();
+        let stored = Portable::stored(&journal, &id).await.unwrap();
+        assert_eq!(stored.messages, changed.messages);
+
+        let copy = read.clone().anew(&journal, &Clock::scripted(1)).await.unwrap();
+        assert_ne!(copy.info.id, id);
+        let Message::Assistant(answer) = &copy.messages[1].info else { panic!("{copy:?}") };
+        assert_eq!(answer.parent_id, *copy.messages[0].info.id());
+        let copied = copy.clone().store(&journal).await.unwrap();
+        assert_eq!(Portable::stored(&journal, &copied).await.unwrap().messages, copy.messages);
+        assert_eq!(Portable::stored(&journal, &id).await.unwrap().messages, changed.messages);
+    }
+}

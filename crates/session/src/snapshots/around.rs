@@ -1,0 +1,385 @@
+//! What a command changes: the tree is looked at before it runs and after.
+//!
+//! What differs before is the user's own. What the repository does not have is kept then: files that are not tracked or
+//! not as they were committed, and not ignored. What differs after is the command's.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_permission::Asker;
+use haft_project::{Blob, Blobs, Diff, Refused, Seen, Spot, Standing, Tracked, Tree, Was, top_of};
+use haft_snapshot::{Change, Hash, Keep, KeepError, State};
+
+use super::known::Known;
+use super::unkept;
+
+/// Largest file that is kept before a command, in bytes.
+pub const MAX_FILE: u64 = 10 * 1024 * 1024;
+/// Most changes of one command whose contents are kept. What is beyond is named and not kept.
+const MAX_KEPT: usize = 10_000;
+/// Most changes of one command that are named.
+const MAX_NAMED: usize = 50_000;
+/// Most files edited by tools while commands run that are told apart from what the commands did.
+const MAX_EDITS: usize = 10_000;
+/// Most repositories below one tree whose files are looked up. The files of others are kept themselves.
+const MAX_REPOSITORIES: usize = 64;
+
+/// Where commands work.
+#[derive(Debug, Clone, Default)]
+pub struct Ground {
+    /// The folder that they may change: the work tree, or the folder that is worked in.
+    pub root: PathBuf,
+    /// The user's home, which is never looked through.
+    pub home: Option<PathBuf>,
+    /// Our own folders.
+    pub left_out: Vec<PathBuf>,
+    /// The file that remembers between runs what is kept; none is written where there is no name.
+    pub memory: Option<PathBuf>,
+}
+
+/// What is known of a file's content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Source {
+    #[default]
+    Unknown,
+    Kept(Hash),
+    Repository(Blob),
+    Unkept(Why),
+}
+
+/// Why a content is not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Large,
+    Quota,
+    Unreadable,
+}
+
+impl Why {
+    fn words(self) -> &'static str {
+        match self {
+            Why::Large => "it is larger than 10 MB",
+            Why::Quota => "as much is kept as snapshot.quota allows",
+            Why::Unreadable => "it could not be read or kept",
+        }
+    }
+}
+
+/// The tree, and the commands that work in it.
+#[derive(Debug)]
+pub(super) struct Around {
+    keep: Keep,
+    state: Mutex<Inner>,
+    edits: Mutex<HashMap<PathBuf, State>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    tree: Result<Tree<Source>, Refused>,
+    repositories: Repositories,
+    known: Known,
+    running: Vec<(u64, Asker)>,
+    count: u64,
+}
+
+/// What a look was about, for people and benches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Files that were looked at.
+    pub files: usize,
+    /// Those whose content the repository has.
+    pub in_repository: usize,
+    /// Those whose content is kept.
+    pub kept: usize,
+    /// Those whose content is not, and why; at most a hundred.
+    pub uncovered: Vec<(PathBuf, &'static str)>,
+    /// How many of them there are.
+    pub not_kept: usize,
+}
+
+impl Around {
+    pub(super) fn new(keep: Keep, ground: Ground) -> Self {
+        let Ground { root, home, left_out, memory } = ground;
+        let known = Known::new(memory);
+        let repositories = Repositories::new(root.clone());
+        let tree = Tree::new(root, home.as_deref(), left_out);
+        let inner = Inner { tree, repositories, known, running: Vec::new(), count: 0 };
+        Self { keep, state: Mutex::new(inner), edits: Mutex::default() }
+    }
+
+    /// A tool made `state` stand at `path`. It is not taken for a command's doing.
+    pub(super) fn edited(&self, path: &Path, state: &State) {
+        let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+        if edits.len() < MAX_EDITS {
+            edits.insert(path.to_owned(), state.clone());
+        }
+    }
+
+    /// A command is about to run. Returns its number, and what commands that run already have changed so far.
+    pub(super) fn before(&self, asker: &Asker) -> (u64, Option<(Asker, Vec<Change>)>) {
+        let mut inner = self.lock();
+        let by = inner.running.last().map(|(_, asker)| asker.clone());
+        let changes = self.look(&mut inner, by.is_some());
+        inner.count += 1;
+        let number = inner.count;
+        inner.running.push((number, asker.clone()));
+        (number, by.map(|by| (by, changes)))
+    }
+
+    /// The command ended, or something of it runs on: what it changed so far.
+    pub(super) fn after(&self, number: u64, ended: bool) -> Option<(Asker, Vec<Change>)> {
+        let mut inner = self.lock();
+        let at = inner.running.iter().position(|(running, _)| *running == number)?;
+        let asker = inner.running.get(at)?.1.clone();
+        let changes = self.look(&mut inner, true);
+        if ended {
+            inner.running.retain(|(running, _)| *running != number);
+        }
+        Some((asker, changes))
+    }
+
+    /// Looks at the tree as before a command.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`].
+    pub(super) fn survey(&self) -> Result<Survey, Refused> {
+        let mut inner = self.lock();
+        self.look(&mut inner, false);
+        let tree = inner.tree.as_ref().map_err(Clone::clone)?;
+        let mut survey = Survey::default();
+        tree.each(|path, _, source| {
+            survey.files += 1;
+            match source {
+                Source::Repository(_) => survey.in_repository += 1,
+                Source::Kept(_) => survey.kept += 1,
+                Source::Unknown => {}
+                Source::Unkept(why) => {
+                    survey.not_kept += 1;
+                    if survey.uncovered.len() < 100 {
+                        survey.uncovered.push((path.to_owned(), why.words()));
+                    }
+                }
+            }
+        });
+        Ok(survey)
+    }
+
+    /// Looks at the tree; what differs is what the command changed, if it is a command's.
+    fn look(&self, inner: &mut Inner, is_commands: bool) -> Vec<Change> {
+        let Inner { tree, repositories, known, .. } = inner;
+        let edits = std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner));
+        let found = match tree {
+            Ok(tree) => tree.look(),
+            Err(refused) => Err(refused.clone()),
+        };
+        let (look, tree) = match (found, tree) {
+            (Ok(look), Ok(tree)) => (look, tree),
+            (Err(refused), tree) => {
+                if tree.is_ok() {
+                    tracing::warn!("what commands change is not recorded: {refused}");
+                }
+                // A folder that cannot be read now may be there later.
+                if !matches!(refused, Refused::Unreadable(_)) {
+                    *tree = Err(refused);
+                }
+                return Vec::new();
+            }
+            (Ok(_), Err(_)) => return Vec::new(),
+        };
+        known.load();
+        repositories.refresh();
+        let mut eyes = Eyes { keep: &self.keep, tree, repositories, known };
+        let mut changes = Vec::new();
+        for diff in look.diffs {
+            if !is_commands {
+                eyes.note(&diff);
+                continue;
+            }
+            let is_kept = changes.len() < MAX_KEPT;
+            let Some(change) = eyes.change(&diff, is_kept, edits.get(&diff.path)) else { continue };
+            if changes.len() < MAX_NAMED {
+                changes.push(change);
+            }
+        }
+        known.save();
+        changes
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A look that panics leaves a tree that is looked at again.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What it takes to tell what a file was and is.
+struct Eyes<'a> {
+    keep: &'a Keep,
+    tree: &'a mut Tree<Source>,
+    repositories: &'a mut Repositories,
+    known: &'a mut Known,
+}
+
+impl Eyes<'_> {
+    /// Sees to it that what the user changed can be brought back when a command changes it.
+    fn note(&mut self, diff: &Diff<Source>) {
+        let (Some(seen), Some(spot)) = (diff.now, diff.spot) else { return };
+        if let (Was::Doubtful(_, Source::Kept(_)), false) = (&diff.was, diff.doubtful) {
+            // It may have changed after all.
+            self.keep_now(diff, seen, spot);
+            return;
+        }
+        let source = match diff.doubtful {
+            // That nobody can tell by its times whether it is still what it was needs its content.
+            true => None,
+            false => self.repositories.blob(&diff.path, &seen).map(Source::Repository),
+        };
+        match source {
+            Some(source) => self.set(spot, source),
+            None => {
+                let known = if diff.doubtful { None } else { self.known.find(&diff.path, &seen) };
+                match known.filter(|hash| self.keep.has(hash)) {
+                    Some(hash) => self.set(spot, Source::Kept(hash)),
+                    None => {
+                        self.keep_now(diff, seen, spot);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the command did to a path, `None` if nothing.
+    fn change(&mut self, diff: &Diff<Source>, is_kept: bool, edited: Option<&State>) -> Option<Change> {
+        if !is_kept {
+            return Some(Change {
+                path: diff.path.clone(),
+                before: State::unkept("too many files were changed at once"),
+                after: State::unkept("too many files were changed at once"),
+            });
+        }
+        let after = match (diff.now, diff.spot) {
+            (None, _) => State::Absent,
+            (Some(seen), Some(spot)) => self.keep_now(diff, seen, spot),
+            (Some(seen), None) => State::Folder { mode: seen.mode & 0o7777 },
+        };
+        // A tool did it, and said so.
+        if edited == Some(&after) {
+            return None;
+        }
+        let before = match (&diff.was, edited) {
+            (_, Some(edited)) => edited.clone(),
+            (Was::Absent, _) => State::Absent,
+            (Was::Unknown, _) => State::unkept("it was ignored, or could not be read, before the command ran"),
+            (Was::Doubtful(_, Source::Unknown), _) => return None,
+            (Was::Seen(seen, source) | Was::Doubtful(seen, source), _) => self.state(&diff.path, seen, source),
+        };
+        let changed = before != after || (matches!(diff.was, Was::Seen(..)) && matches!(after, State::Unkept { .. }));
+        changed.then(|| Change { path: diff.path.clone(), before, after })
+    }
+
+    /// Keeps what a file holds now.
+    fn keep_now(&mut self, diff: &Diff<Source>, seen: Seen, spot: Spot) -> State {
+        let (state, source) = match Standing::at(&diff.path) {
+            Standing::File { file, mode, .. } => match self.keep.put_file(file, MAX_FILE) {
+                Ok((content, size)) => (State::File { content, size, mode }, Source::Kept(content)),
+                Err(error) => (unkept(&error), Source::Unkept(why(&error))),
+            },
+            Standing::Link { to } => match self.keep.put(&to) {
+                Ok(to) => (State::Link { to }, Source::Kept(to)),
+                Err(error) => (unkept(&error), Source::Unkept(why(&error))),
+            },
+            // It has changed once more, which the next look finds.
+            Standing::Nothing => (State::Absent, Source::Unknown),
+            Standing::Folder { mode } => (State::Folder { mode }, Source::Unknown),
+            Standing::Other(why) => (State::Unkept { why }, Source::Unkept(Why::Unreadable)),
+        };
+        if let (Source::Kept(hash), false) = (&source, diff.doubtful) {
+            self.known.add(&diff.path, &seen, *hash);
+        }
+        self.set(spot, source);
+        state
+    }
+
+    /// What a file was.
+    fn state(&mut self, path: &Path, seen: &Seen, source: &Source) -> State {
+        let found = |to: Hash| match seen.is_link() {
+            true => State::Link { to },
+            false => State::File { content: to, size: seen.size, mode: seen.mode & 0o7777 },
+        };
+        if seen.is_folder() {
+            return State::Folder { mode: seen.mode & 0o7777 };
+        }
+        match source {
+            Source::Kept(hash) => match self.keep.has(hash) {
+                true => found(*hash),
+                false => State::unkept("its old content is kept no more"),
+            },
+            Source::Repository(blob) => match self.repositories.content(path, *blob, seen.size) {
+                Some(content) => self.keep.put(&content).map_or_else(|error| unkept(&error), found),
+                None => State::unkept("the repository does not give its old content"),
+            },
+            Source::Unkept(why) => State::unkept(why.words()),
+            Source::Unknown => State::unkept("nobody looked at it before"),
+        }
+    }
+
+    fn set(&mut self, spot: Spot, source: Source) {
+        if let Some(place) = self.tree.source_mut(spot) {
+            *place = source;
+        }
+    }
+}
+
+fn why(error: &KeepError) -> Why {
+    match error {
+        KeepError::TooBig { .. } => Why::Large,
+        KeepError::Full { .. } => Why::Quota,
+        KeepError::Io { .. } | KeepError::Missing(_) | KeepError::Damaged(_) => Why::Unreadable,
+    }
+}
+
+/// The repositories of a tree, as far as they were needed.
+#[derive(Debug)]
+struct Repositories {
+    root: PathBuf,
+    tops: HashMap<PathBuf, bool>,
+    tracked: HashMap<PathBuf, Option<Tracked>>,
+    blobs: HashMap<PathBuf, Option<Blobs>>,
+}
+
+impl Repositories {
+    fn new(root: PathBuf) -> Self {
+        Self { root, tops: HashMap::new(), tracked: HashMap::new(), blobs: HashMap::new() }
+    }
+
+    /// Each look reads what it needs anew: between looks indexes change, and large ones take memory.
+    fn refresh(&mut self) {
+        self.tops.clear();
+        self.tracked.clear();
+        self.blobs.clear();
+    }
+
+    fn blob(&mut self, path: &Path, seen: &Seen) -> Option<Blob> {
+        let top = top_of(path, &self.root, &mut self.tops)?;
+        if self.tracked.len() >= MAX_REPOSITORIES && !self.tracked.contains_key(&top) {
+            return None;
+        }
+        let tracked = self.tracked.entry(top).or_insert_with_key(|top| Tracked::read(top));
+        tracked.as_ref()?.blob(path, seen)
+    }
+
+    fn content(&mut self, path: &Path, blob: Blob, size: u64) -> Option<Vec<u8>> {
+        if size > MAX_FILE {
+            return None;
+        }
+        let top = top_of(path, &self.root, &mut self.tops)?;
+        if self.blobs.len() >= MAX_REPOSITORIES && !self.blobs.contains_key(&top) {
+            return None;
+        }
+        self.blobs.entry(top).or_insert_with_key(|top| Blobs::open(top)).as_mut()?.get(blob, size)
+    }
+}
+
+#[cfg(test)]
+mod tests;

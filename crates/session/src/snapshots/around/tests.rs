@@ -1,0 +1,249 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use haft_protocol::{Clock, SessionId};
+
+use super::*;
+
+struct Scene {
+    folder: tempfile::TempDir,
+    around: Around,
+    asker: Asker,
+}
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        let session: SessionId = Clock::scripted(1).mint();
+        let keep = Keep::new(at("keep"));
+        let ground = Ground { root: at("top"), memory: Some(at("trees/one.jsonl")), ..Ground::default() };
+        fs::create_dir(at("top")).unwrap();
+        let scene = Self { around: Around::new(keep, ground), folder, asker: Asker { session, call: None } };
+        files.iter().for_each(|(name, text)| scene.put(name, text));
+        scene
+    }
+
+    /// As another process sees it that starts now.
+    fn again(self) -> Self {
+        let at = |name: &str| self.folder.path().canonicalize().unwrap().join(name);
+        let ground = Ground { root: at("top"), memory: Some(at("trees/one.jsonl")), ..Ground::default() };
+        Self { around: Around::new(Keep::new(at("keep")), ground), ..self }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("top").join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A repository in which all that is there is committed, with times that leave no doubt.
+    fn commit(&self) {
+        let git = |args: &[&str]| {
+            let done = Command::new("git").args(args).current_dir(self.path("")).output().unwrap();
+            assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        };
+        git(&["init", "-q"]);
+        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_000_000_000, 5);
+        for entry in fs::read_dir(self.path("")).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                fs::File::options().append(true).open(entry.path()).unwrap().set_modified(old).unwrap();
+            }
+        }
+        settle(self);
+        git(&["add", "."]);
+        git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]);
+    }
+
+    /// What a command changed that does `work`, as `NAME BEFORE AFTER`.
+    fn command(&self, work: impl FnOnce(&Self)) -> Vec<String> {
+        let (number, _) = self.around.before(&self.asker);
+        work(self);
+        self.told(self.around.after(number, true).unwrap().1)
+    }
+
+    fn told(&self, changes: Vec<Change>) -> Vec<String> {
+        let text = |hash: &Hash| String::from_utf8(self.around.keep.get(hash).unwrap()).unwrap();
+        let state = |state: &State| match state {
+            State::Absent => "-".to_owned(),
+            State::File { content, size, .. } => {
+                let text = text(content);
+                assert_eq!(text.len() as u64, *size);
+                text
+            }
+            State::Link { to } => format!("@{}", text(to)),
+            State::Folder { .. } => "/".to_owned(),
+            State::Unkept { why } => format!("({why})"),
+        };
+        let told = |change: &Change| {
+            let name = change.path.strip_prefix(self.path("")).unwrap().display().to_string();
+            format!("{name} {} {}", state(&change.before), state(&change.after))
+        };
+        changes.iter().map(told).collect()
+    }
+}
+
+/// Goes on when the file system's clock tells what happens now from what happened before.
+fn settle(scene: &Scene) {
+    let probe = scene.folder.path().join("probe");
+    let time = || {
+        fs::write(&probe, "").unwrap();
+        probe.metadata().unwrap().modified().unwrap()
+    };
+    let begun = time();
+    while time() < begun + std::time::Duration::from_millis(25) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_a_command_changes_is_told_with_what_it_was() {
+    let scene = Scene::new(&[("a", "1"), ("b", "2"), ("dir/c", "3"), (".gitignore", "*.log\n"), ("x.log", "x")]);
+    let changed = scene.command(|scene| {
+        scene.put("a", "one");
+        fs::remove_file(scene.path("b")).unwrap();
+        scene.put("new/d", "4");
+        scene.put("x.log", "ignored");
+        symlink("a", scene.path("link")).unwrap();
+    });
+    assert_eq!(changed, ["a 1 one", "b 2 -", "link - @a", "new - /", "new/d - 4"]);
+    assert_eq!(scene.command(|_| {}), [""; 0]);
+}
+
+#[test]
+fn what_the_user_changes_between_commands_is_the_users() {
+    let scene = Scene::new(&[("a", "1")]);
+    assert_eq!(scene.command(|scene| scene.put("a", "2")), ["a 1 2"]);
+    scene.put("a", "user");
+    scene.put("b", "user");
+    assert_eq!(scene.command(|scene| scene.put("a", "3")), ["a user 3"]);
+    fs::remove_file(scene.path("b")).unwrap();
+    assert_eq!(scene.command(|scene| scene.put("b", "4")), ["b - 4"]);
+}
+
+#[test]
+fn what_is_committed_comes_out_of_the_repository() {
+    let scene = Scene::new(&[("clean", "as committed"), ("dirty", "committed"), ("gone", "committed too")]);
+    scene.commit();
+    scene.put("dirty", "the user's");
+    scene.put("untracked", "the user's too");
+    settle(&scene);
+    let survey = scene.around.survey().unwrap();
+    assert_eq!((survey.files, survey.in_repository, survey.kept, survey.not_kept), (4, 2, 2, 0));
+    let changed = scene.command(|scene| {
+        ["clean", "dirty", "untracked"].into_iter().for_each(|name| scene.put(name, "x"));
+        fs::remove_file(scene.path("gone")).unwrap();
+    });
+    let want = ["clean as committed x", "dirty the user's x", "gone committed too -", "untracked the user's too x"];
+    assert_eq!(changed, want);
+}
+
+#[test]
+fn a_change_that_looks_like_none_is_found() {
+    let scene = Scene::new(&[("a", "1")]);
+    // Within the clock's grain, with the same size.
+    for (before, after) in [("1", "2"), ("2", "3"), ("3", "4")] {
+        assert_eq!(scene.command(|scene| scene.put("a", after)), [format!("a {before} {after}")]);
+    }
+    assert_eq!(scene.command(|scene| scene.put("a", "4")), [""; 0]);
+}
+
+#[test]
+fn what_is_too_large_is_said_to_be_not_kept() {
+    let scene = Scene::new(&[("small", "1")]);
+    let file = fs::File::create(scene.path("large")).unwrap();
+    file.set_len(MAX_FILE + 1).unwrap();
+    let survey = scene.around.survey().unwrap();
+    assert_eq!(survey.uncovered, [(scene.path("large"), "it is larger than 10 MB")]);
+    let changed = scene.command(|scene| scene.put("large", "now small"));
+    assert_eq!(changed, ["large (it is larger than 10 MB) now small"]);
+    // What was not known before cannot be told to be the same.
+    let changed = scene.command(|_| file.set_len(5).unwrap());
+    assert_eq!(changed, ["large now small now s"]);
+}
+
+#[test]
+fn what_was_ignored_is_not_taken_for_new() {
+    let scene = Scene::new(&[(".gitignore", "*.log\n"), ("x.log", "the user's")]);
+    let changed = scene.command(|scene| scene.put(".gitignore", "nothing\n"));
+    assert_eq!(
+        changed,
+        [
+            ".gitignore *.log\n nothing\n",
+            "x.log (it was ignored, or could not be read, before the command ran) the user's"
+        ]
+    );
+}
+
+#[test]
+fn what_a_tool_changes_meanwhile_is_not_the_commands() {
+    let scene = Scene::new(&[("a", "1"), ("b", "1")]);
+    let edit = |scene: &Scene, name: &str, text: &str| {
+        scene.put(name, text);
+        let Standing::File { file, mode, .. } = Standing::at(&scene.path(name)) else { panic!("{name}") };
+        let (content, size) = scene.around.keep.put_file(file, MAX_FILE).unwrap();
+        scene.around.edited(&scene.path(name), &State::File { content, size, mode });
+    };
+    let changed = scene.command(|scene| {
+        edit(scene, "a", "tool");
+        edit(scene, "b", "tool");
+        scene.put("b", "command");
+    });
+    assert_eq!(changed, ["b tool command"]);
+}
+
+#[test]
+fn a_job_is_blamed_for_what_changes_while_it_runs() {
+    let scene = Scene::new(&[("a", "1")]);
+    let (job, others) = scene.around.before(&scene.asker);
+    assert!(others.is_none());
+    scene.put("a", "2");
+    assert_eq!(scene.told(scene.around.after(job, false).unwrap().1), ["a 1 2"]);
+    scene.put("a", "3");
+    let (command, others) = scene.around.before(&scene.asker);
+    assert_eq!(scene.told(others.unwrap().1), ["a 2 3"]);
+    assert_eq!(scene.told(scene.around.after(command, true).unwrap().1), [""; 0]);
+    scene.put("a", "4");
+    assert_eq!(scene.told(scene.around.after(job, true).unwrap().1), ["a 3 4"]);
+    assert!(scene.around.after(job, true).is_none());
+}
+
+#[test]
+fn what_was_kept_is_known_in_another_run() {
+    let scene = Scene::new(&[("a", "1")]);
+    settle(&scene);
+    assert_eq!(scene.around.survey().unwrap().kept, 1);
+    let kept = |scene: &Scene| {
+        let hash = Hash::of(b"1").to_string();
+        scene.folder.path().join("keep").join(&hash[..2]).join(&hash[2..])
+    };
+    let before = kept(&scene).metadata().unwrap().modified().unwrap();
+    let scene = scene.again();
+    assert_eq!(scene.around.survey().unwrap().kept, 1);
+    assert_eq!(kept(&scene).metadata().unwrap().modified().unwrap(), before);
+    // A memory of a content that is gone is not believed.
+    fs::remove_file(kept(&scene)).unwrap();
+    let scene = scene.again();
+    assert_eq!(scene.command(|scene| scene.put("a", "2")), ["a 1 2"]);
+    // Nor one that is damaged.
+    fs::write(scene.folder.path().join("trees/one.jsonl"), b"[\xff\n[1,2]\n{}").unwrap();
+    let scene = scene.again();
+    assert_eq!(scene.command(|scene| scene.put("a", "3")), ["a 2 3"]);
+}
+
+#[test]
+fn a_home_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let ground = Ground { root: top.clone(), home: Some(top.join("me")), ..Ground::default() };
+    let around = Around::new(Keep::new(top.join("keep")), ground);
+    assert_eq!(around.survey(), Err(Refused::Home(top)));
+    let asker = Asker { session: Clock::scripted(1).mint(), call: None };
+    let (number, _) = around.before(&asker);
+    assert_eq!(around.after(number, true).unwrap().1, []);
+}

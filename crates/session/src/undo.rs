@@ -1,0 +1,596 @@
+//! Taking back what was asked and what was done to files for it, and bringing it again.
+//!
+//! The messages from a point on are hidden, not removed ([`Revert`]), and files go back to what they were before the calls
+//! in them, as far as nobody else changed them since. What that changed is itself a list of changes, so it can be taken
+//! back too. The next prompt makes it final.
+//!
+//! The list is stored before the first file changes. Where the program ends in the middle, the next opening does the rest.
+
+mod commit;
+mod disk;
+mod gather;
+mod point;
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use haft_permission::{Access, Asker, Effect, Gate, Grant};
+use haft_project::Files;
+use haft_protocol::{
+    Clock, Event, FileDiff, History, MessageId, Part, PartId, PartKind, RetryTime, Revert, Session as Record,
+    SessionId, Turned,
+};
+use haft_snapshot::undo::{Left, Planned, Step, plan, same, together};
+use haft_snapshot::{Change, Hash, Keep, State};
+use haft_store::Journal;
+use haft_tool::with_causes;
+
+use self::disk::Done;
+pub(crate) use self::gather::Patch;
+use self::gather::{Gathered, gather};
+use self::point::NoPoint;
+pub(crate) use self::point::Point;
+use crate::calls::everything;
+use crate::diffs::{self, Tally, file_diff, within};
+use crate::error::SessionError;
+use crate::past::Past;
+
+/// Longest diff that a session keeps of what was taken back, in bytes.
+const MAX_DIFF: usize = 256 * 1024;
+/// The permission that a person's own undo is noted under.
+const UNDO: &str = "undo";
+
+/// Where a session is to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum To {
+    /// Before the last prompt that still counts.
+    Back,
+    /// Behind the first prompt that was taken back.
+    Forth,
+    /// Before this message, or before a part of it. One that a model wrote stands for the prompt that it answers, unless
+    /// something was said before the part.
+    Before(MessageId, Option<PartId>),
+    /// To its end: nothing is taken back any more.
+    End,
+}
+
+/// Which files are changed though somebody else changed them since. What they hold is kept before.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Force {
+    /// None.
+    #[default]
+    Nothing,
+    /// All.
+    Everything,
+    /// These; absolute.
+    These(Vec<PathBuf>),
+}
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewind {
+    /// Where to.
+    pub to: To,
+    /// What is forced.
+    pub force: Force,
+    /// Nothing is changed: it is only said what would be.
+    pub only_look: bool,
+}
+
+impl Rewind {
+    /// To there, forcing nothing.
+    pub fn to(to: To) -> Self {
+        Self { to, force: Force::Nothing, only_look: false }
+    }
+}
+
+/// What came of it, or would.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rewound {
+    /// The files, in the order in which they are changed.
+    pub files: Vec<Fate>,
+    /// The words of the prompts that are taken back now and were not before, oldest first; or of those that are brought
+    /// again.
+    pub prompts: Vec<String>,
+    /// What is taken back from now on.
+    pub revert: Option<Revert>,
+    /// What was not kept any more, in sentences for people.
+    pub notes: Vec<String>,
+}
+
+impl Rewound {
+    /// Whether something was left that should have been changed.
+    pub fn is_partial(&self) -> bool {
+        self.files.iter().any(|fate| fate.left.is_some())
+    }
+}
+
+/// What becomes of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fate {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// How it changes, its name relative to the work tree; `None` where it stays as it is.
+    pub diff: Option<FileDiff>,
+    /// Why not all of it is done, if so.
+    pub left: Option<Why>,
+}
+
+/// Why a file was not, or not wholly, changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// Somebody else changed it since. It can be forced.
+    Theirs,
+    /// What it was is not known, and why.
+    Uncovered(String),
+    /// It could not be done, and why.
+    Failed(String),
+}
+
+/// The hand that takes back: everything that it works on.
+pub(crate) struct Hand<'a> {
+    pub journal: &'a Journal,
+    pub clock: &'a Clock,
+    pub gate: &'a Gate,
+    /// Without it no files are touched.
+    pub past: Option<&'a Past>,
+    pub record: &'a mut Record,
+    pub history: &'a mut History,
+}
+
+impl Hand<'_> {
+    /// Goes where `rewind` says.
+    ///
+    /// # Errors
+    ///
+    /// When there is nothing to go to, a session below is at work, or the store or what is remembered cannot be read or
+    /// written. A file that cannot be changed is none: that is told, and the rest is done.
+    pub(crate) async fn rewind(&mut self, rewind: &Rewind) -> Result<Rewound, SessionError> {
+        self.settle().await?;
+        let stands = self.stands();
+        let target = point::find(self.history, stands.as_ref(), &rewind.to).map_err(|none| self.none(none, rewind))?;
+        let gathered = match &target {
+            Some(point) => gather(self.journal, &self.record.id, self.history, Some(point), true).await?,
+            None => Gathered::default(),
+        };
+        let prompts = self.prompts(stands.as_ref(), target.as_ref());
+        let Some(past) = self.past.cloned() else {
+            return self.without_past(rewind, target, &gathered, prompts).await;
+        };
+        let (taken_back, notes) = self.taken_back(&past).await;
+        let steps = steps(&past, &taken_back, gathered.patches.clone()).await;
+        let grant = self.grant(steps.iter().map(|step| step.path.clone())).await?;
+        let force = rewind.force.clone();
+        let (look, looked) = (past.clone(), grant);
+        let (plan, diffs, grant) = blocking(move || {
+            let Past { snapshots, files } = &look;
+            let keep = snapshots.keep();
+            let now = |path: &Path| disk::state(files, keep, &looked, path);
+            let plan = plan(steps, now, |path| force.covers(path));
+            let diffs = told(files, keep, &plan);
+            (plan, diffs, looked)
+        })
+        .await?;
+        let mut rewound = Rewound { files: fates(&plan, &diffs), prompts, revert: self.record.revert.clone(), notes };
+        if rewind.only_look {
+            return Ok(rewound);
+        }
+
+        let intended = disk::intended(&plan);
+        let ahead: Vec<Change> = taken_back.iter().chain(&intended).cloned().collect();
+        // Where it goes back to the end, the old point stands until all files are there.
+        let aim = target.clone().or(stands);
+        if let Some(aim) = aim.filter(|_| !intended.is_empty()) {
+            let snapshot = Some(put(&past, ahead).await?);
+            self.store(Some(revert(&aim, snapshot, None))).await?;
+        }
+        let (make, planned) = (past.clone(), plan.clone());
+        let outcomes = blocking(move || {
+            let Past { snapshots, files } = &make;
+            planned.iter().map(|planned| disk::make(files, snapshots.keep(), &grant, planned)).collect::<Vec<_>>()
+        })
+        .await?;
+        let done = settle_fates(&mut rewound.files, &plan, &outcomes);
+        let now = match &target {
+            None => {
+                self.keep_forced(&past, &taken_back, &done).await?;
+                Vec::new()
+            }
+            // Where somebody else's version was forced away, that is what bringing it again brings.
+            Some(_) => {
+                let lost = lost(&taken_back, &done);
+                let others = taken_back.into_iter().filter(|one| !lost.iter().any(|lost| lost.path == one.path));
+                together(others.collect(), done)
+            }
+        };
+        let revert = match &target {
+            None => None,
+            Some(point) => {
+                let diff = diff_text(&past, now.clone()).await?;
+                let snapshot = if now.is_empty() { None } else { Some(put(&past, now).await?) };
+                Some(revert(point, snapshot, Some(diff)))
+            }
+        };
+        rewound.revert.clone_from(&revert);
+        self.finish(&past, revert).await?;
+        Ok(rewound)
+    }
+
+    /// Moves the point where nothing is remembered of files: those that were changed are only named.
+    async fn without_past(
+        &mut self,
+        rewind: &Rewind,
+        target: Option<Point>,
+        gathered: &Gathered,
+        prompts: Vec<String>,
+    ) -> Result<Rewound, SessionError> {
+        let files: HashSet<&String> = gathered.patches.iter().flat_map(|patch| &patch.files).collect();
+        let why = || Some(Why::Uncovered("nothing is remembered of files here: `snapshot` is false".to_owned()));
+        let files = files.into_iter().map(|path| Fate { path: path.into(), diff: None, left: why() }).collect();
+        let mut rewound = Rewound { files, prompts, revert: self.record.revert.clone(), notes: Vec::new() };
+        if !rewind.only_look {
+            rewound.revert = target.map(|point| revert(&point, None, Some(String::new())));
+            self.store(rewound.revert.clone()).await?;
+        }
+        Ok(rewound)
+    }
+
+    /// Does the rest of what a process that was killed had begun, and forgets a point that is gone.
+    pub(crate) async fn settle(&mut self) -> Result<(), SessionError> {
+        let Some(reverted) = self.record.revert.clone() else { return Ok(()) };
+        let Some(point) = self.stands() else {
+            // All behind it was removed, and only that was not told any more.
+            return self.store(None).await;
+        };
+        let (None, Some(hash), Some(past)) = (&reverted.diff, &reverted.snapshot, self.past.cloned()) else {
+            return Ok(());
+        };
+        let list = changes(&past, hash).await.unwrap_or_default();
+        let grant = self.grant(list.iter().map(|change| change.path.clone())).await?;
+        let now = blocking(move || {
+            let done = disk::finish(&past.files, past.snapshots.keep(), &grant, list);
+            let hash = if done.is_empty() { Ok(None) } else { past.snapshots.keep().put_changes(&done).map(Some) };
+            hash.map_err(|error| SessionError::Undo(with_causes(&error)))
+        })
+        .await??;
+        self.store(Some(revert(&point, now.map(|hash| hash.to_string()), Some(String::new())))).await
+    }
+
+    /// Makes final what is taken back, because something new is asked. Returns whether anything was.
+    pub(crate) async fn commit(&mut self) -> Result<bool, SessionError> {
+        self.settle().await?;
+        let Some(point) = self.stands() else { return Ok(false) };
+        let below = gather(self.journal, &self.record.id, self.history, Some(&point), false).await?;
+        let mut events = commit::removed(self.record, self.history, &point);
+        // What those below did is taken back with it, and must not be once more.
+        let theirs = below.patches.iter().filter(|patch| patch.is_ours && patch.part.session_id != self.record.id);
+        let theirs: Vec<Event> = theirs.map(|patch| commit::gone(&patch.part)).collect();
+        self.record.revert = None;
+        events.extend(theirs);
+        events.push(self.updated());
+        self.record_all(events).await?;
+        Ok(true)
+    }
+
+    fn stands(&self) -> Option<Point> {
+        Point::of(self.record.revert.as_ref()?, self.history)
+    }
+
+    fn none(&self, none: NoPoint, rewind: &Rewind) -> SessionError {
+        let session = self.record.id.clone();
+        match (none, &rewind.to) {
+            (NoPoint::Message(message), _) => SessionError::NoMessage { session, message },
+            (NoPoint::Part(part), _) => SessionError::Undo(format!("the message has no part {part}")),
+            (NoPoint::Nothing, To::Forth | To::End) => SessionError::NothingToRedo(session),
+            (NoPoint::Nothing, To::Back | To::Before(..)) => SessionError::NothingToUndo(session),
+        }
+    }
+
+    /// The prompts between where the session stands and where it goes.
+    fn prompts(&self, stands: Option<&Point>, target: Option<&Point>) -> Vec<String> {
+        let messages = self.history.messages();
+        let at = |point: Option<&Point>| point.map_or(messages.len(), |point| point.at);
+        let (from, to) = (at(stands).min(at(target)), at(stands).max(at(target)));
+        messages[from..to].iter().filter_map(point::words).collect()
+    }
+
+    /// What taking back has changed so far.
+    async fn taken_back(&self, past: &Past) -> (Vec<Change>, Vec<String>) {
+        let Some(hash) = self.record.revert.as_ref().and_then(|revert| revert.snapshot.as_ref()) else {
+            return (Vec::new(), Vec::new());
+        };
+        match changes(past, hash).await {
+            Ok(list) => (list, Vec::new()),
+            Err(why) => (Vec::new(), vec![format!("what was changed when it was taken back is not known: {why}")]),
+        }
+    }
+
+    /// Leave for the person's own hand to change `paths`.
+    async fn grant(&self, paths: impl IntoIterator<Item = PathBuf>) -> Result<Grant, SessionError> {
+        let paths: HashSet<PathBuf> = paths.into_iter().collect();
+        let mut effects: Vec<Effect> = paths.into_iter().map(Effect::Write).collect();
+        effects.sort_by(|one, other| one.in_words().cmp(&other.in_words()));
+        let access = Access { effects, ..Access::new(UNDO, "*") };
+        let asker = Asker { session: self.record.id.clone(), call: None };
+        let denied = |denied: haft_permission::Denied| SessionError::Refused(denied.to_string());
+        self.gate.ask(&asker, &everything(), access).await.map_err(denied)
+    }
+
+    /// What others had in files that were forced on the way to the end, and that nothing else would name any more, becomes a
+    /// part of the last message: the next undo brings it back.
+    async fn keep_forced(&mut self, past: &Past, taken_back: &[Change], done: &[Change]) -> Result<(), SessionError> {
+        let lost = lost(taken_back, done);
+        let Some(turned) = self.history.messages().last().filter(|_| !lost.is_empty()) else { return Ok(()) };
+        let message_id = turned.info.id().clone();
+        let files = lost.iter().map(|change| change.path.display().to_string()).collect();
+        let hash = put(past, lost).await?;
+        let (id, session_id, now) = (self.clock.mint(), self.record.id.clone(), self.clock.now_ms());
+        let kind = PartKind::Patch { hash, files, call_id: None, time: Some(RetryTime { created: now }) };
+        let part = Box::new(Part { id, session_id: session_id.clone(), message_id, kind });
+        self.record_all(vec![Event::PartUpdated { session_id, part, time: now }]).await
+    }
+
+    /// Stores where the session stands now, and tells what its files come to.
+    async fn finish(&mut self, past: &Past, revert: Option<Revert>) -> Result<(), SessionError> {
+        self.record.revert = revert;
+        let stands = self.stands();
+        let all = gather(self.journal, &self.record.id, self.history, None, false).await?;
+        let hidden = match &stands {
+            None => Gathered::default(),
+            Some(point) => gather(self.journal, &self.record.id, self.history, Some(point), false).await?,
+        };
+        let tally = tally(past, Tally::default(), without(all.patches, &hidden)).await;
+        let summary = tally.summary();
+        self.record.summary = Some(summary);
+        let session_id = self.record.id.clone();
+        let updated = self.updated();
+        self.record_all(vec![updated, Event::SessionDiff { session_id, diff: tally.diffs() }]).await
+    }
+
+    async fn store(&mut self, revert: Option<Revert>) -> Result<(), SessionError> {
+        self.record.revert = revert;
+        let updated = self.updated();
+        self.record_all(vec![updated]).await
+    }
+
+    fn updated(&mut self) -> Event {
+        self.record.time.updated = self.clock.now_ms();
+        Event::SessionUpdated { session_id: self.record.id.clone(), info: Box::new(self.record.clone()) }
+    }
+
+    async fn record_all(&mut self, events: Vec<Event>) -> Result<(), SessionError> {
+        self.journal.record_all(events.clone()).await?;
+        events.iter().for_each(|event| self.history.apply(event));
+        Ok(())
+    }
+}
+
+impl Force {
+    fn covers(&self, path: &Path) -> bool {
+        match self {
+            Force::Nothing => false,
+            Force::Everything => true,
+            Force::These(paths) => paths.iter().any(|forced| path.starts_with(forced)),
+        }
+    }
+}
+
+/// The messages of a session that are not taken back, and how many are.
+pub fn shown<'a>(record: &Record, history: &'a History) -> (&'a [Turned], usize) {
+    let messages = history.messages();
+    let point = record.revert.as_ref().and_then(|revert| Point::of(revert, history));
+    let (shown, hidden) = messages.split_at(point.map_or(messages.len(), |point| point.first_whole()));
+    (shown, hidden.len())
+}
+
+/// Opens the stored session `id` for as long as this takes, and goes where `rewind` says. No model is needed.
+pub(crate) async fn rewind_stored(
+    journal: &Journal,
+    clock: &Clock,
+    gate: &Gate,
+    past: Option<&Past>,
+    id: &SessionId,
+    rewind: &Rewind,
+) -> Result<Rewound, SessionError> {
+    let unknown = || SessionError::Unknown(id.clone());
+    journal.session(id).await?.ok_or_else(unknown)?;
+    let _lease = journal.claim(id)?;
+    let mut record = journal.session(id).await?.ok_or_else(unknown)?;
+    let mut history = journal.history(id).await?;
+    for turned in history.messages() {
+        clock.follow(turned.info.id());
+        turned.parts.iter().for_each(|part| clock.follow(&part.id));
+    }
+    if let Some(past) = past {
+        let events = past.rest(clock, id, &history, true).await;
+        journal.record_all(events.clone()).await?;
+        events.iter().for_each(|event| history.apply(event));
+        past.stored(&events);
+    }
+    Hand { journal, clock, gate, past, record: &mut record, history: &mut history }.rewind(rewind).await
+}
+
+/// What has to be done to files: what was taken back comes again, then what is to be taken back goes.
+async fn steps(past: &Past, taken_back: &[Change], patches: Vec<Patch>) -> Vec<Step> {
+    let mut steps: Vec<Step> = taken_back.iter().rev().cloned().map(Step::back).collect();
+    let past = past.clone();
+    let lists =
+        blocking(move || patches.iter().flat_map(|patch| list(past.snapshots.keep(), patch)).collect::<Vec<_>>());
+    steps.extend(lists.await.unwrap_or_default().into_iter().map(Step::back));
+    steps
+}
+
+/// The changes of one call, the latest first. Where they are not kept any more, the files are told as such.
+fn list(keep: &Keep, patch: &Patch) -> Vec<Change> {
+    let kept = patch.hash.parse::<Hash>().map_err(|error| error.to_string());
+    match kept.and_then(|hash| keep.changes(&hash).map_err(|error| with_causes(&error))) {
+        Ok(mut changes) => {
+            changes.reverse();
+            changes
+        }
+        Err(why) => {
+            let lost = || State::Unkept { why: why.clone() };
+            let change = |path: &String| Change { path: path.into(), before: lost(), after: lost() };
+            patch.files.iter().map(change).collect()
+        }
+    }
+}
+
+/// What was changed since the message `first`, by the session and those below it, the latest first; all where it is
+/// `None`.
+pub(crate) async fn since(
+    journal: &Journal,
+    id: &SessionId,
+    history: &History,
+    first: Option<&MessageId>,
+) -> Result<Vec<Patch>, SessionError> {
+    let point = match first {
+        None => None,
+        Some(first) => {
+            let no_message = || SessionError::NoMessage { session: id.clone(), message: first.clone() };
+            Some(Point::whole(history, first).ok_or_else(no_message)?)
+        }
+    };
+    Ok(gather(journal, id, history, point.as_ref(), false).await?.patches)
+}
+
+/// What the turn of `prompt`, or the whole session, has done to files that is not taken back.
+pub(crate) async fn diffs(
+    journal: &Journal,
+    past: &Past,
+    id: &SessionId,
+    prompt: Option<&MessageId>,
+) -> Result<Vec<FileDiff>, SessionError> {
+    let record = journal.session(id).await?.ok_or_else(|| SessionError::Unknown(id.clone()))?;
+    let history = journal.history(id).await?;
+    let no_message = |message: &MessageId| SessionError::NoMessage { session: id.clone(), message: message.clone() };
+    let (from, until) = match prompt {
+        None => (None, record.revert.as_ref().and_then(|revert| Point::of(revert, &history))),
+        Some(message) => {
+            let from = point::find(&history, None, &To::Before(message.clone(), None)).ok().flatten();
+            let from = from.ok_or_else(|| no_message(message))?;
+            let until = point::find(&history, Some(&from), &To::Forth).ok().flatten();
+            (Some(from), until)
+        }
+    };
+    let patches = gather(journal, id, &history, from.as_ref(), false).await?.patches;
+    let hidden = match &until {
+        None => Gathered::default(),
+        Some(until) => gather(journal, id, &history, Some(until), false).await?,
+    };
+    let patches = without(patches, &hidden);
+    Ok(tally(past, Tally::default(), patches).await.diffs())
+}
+
+/// `patches` without those that are `hidden`.
+fn without(patches: Vec<Patch>, hidden: &Gathered) -> Vec<Patch> {
+    let hidden: HashSet<&PartId> = hidden.patches.iter().map(|patch| &patch.part.id).collect();
+    patches.into_iter().filter(|patch| !hidden.contains(&patch.part.id)).collect()
+}
+
+/// Adds what `patches`, the latest first, come to.
+pub(crate) async fn tally(past: &Past, mut tally: Tally, patches: Vec<Patch>) -> Tally {
+    let past = past.clone();
+    let added = blocking(move || {
+        let keep = past.snapshots.keep();
+        let changes = patches.iter().rev().flat_map(|patch| {
+            let mut changes = list(keep, patch);
+            changes.reverse();
+            changes
+        });
+        tally.add(&past.files, keep, changes);
+        tally
+    });
+    added.await.unwrap_or_default()
+}
+
+fn told(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Option<FileDiff>> {
+    let (until, mut room) = (diffs::soon(), diffs::room());
+    let diff = |planned: &Planned| {
+        let to = planned.to.as_ref()?;
+        let diff = file_diff(&files.title(&planned.path), &planned.now, to, keep, until);
+        Some(within(diff, &mut room))
+    };
+    plan.iter().map(diff).collect()
+}
+
+fn fates(plan: &[Planned], diffs: &[Option<FileDiff>]) -> Vec<Fate> {
+    let fate = |(planned, diff): (&Planned, &Option<FileDiff>)| {
+        let left = planned.left.as_ref().map(|left| match left {
+            Left::Theirs => Why::Theirs,
+            Left::Uncovered { why } => Why::Uncovered(why.clone()),
+        });
+        Fate { path: planned.path.clone(), diff: diff.clone(), left }
+    };
+    // Of what stays as it is nobody needs to hear.
+    plan.iter().zip(diffs).map(fate).collect()
+}
+
+/// Takes down what came of each file, and returns what was really changed.
+fn settle_fates(fates: &mut [Fate], plan: &[Planned], outcomes: &[Done]) -> Vec<Change> {
+    let mut done = Vec::new();
+    for ((fate, planned), outcome) in fates.iter_mut().zip(plan).zip(outcomes) {
+        let Some(to) = &planned.to else { continue };
+        match outcome {
+            Done::Made => {
+                done.push(Change { path: planned.path.clone(), before: planned.now.clone(), after: to.clone() });
+                continue;
+            }
+            // A folder in which somebody keeps something is theirs by now, and nothing is lost.
+            Done::Holds if *to == State::Absent => {}
+            Done::Holds => fate.left = Some(Why::Failed("the folder there is not empty".to_owned())),
+            Done::Theirs => fate.left = Some(Why::Theirs),
+            Done::Failed(why) => fate.left = Some(Why::Failed(why.clone())),
+        }
+        fate.diff = None;
+    }
+    done
+}
+
+/// What was changed though it was not any more what taking back had left.
+fn lost(taken_back: &[Change], done: &[Change]) -> Vec<Change> {
+    let after: HashMap<&Path, &State> =
+        taken_back.iter().map(|change| (change.path.as_path(), &change.after)).collect();
+    let is_lost = |change: &&Change| after.get(change.path.as_path()).is_some_and(|after| !same(after, &change.before));
+    done.iter().filter(is_lost).cloned().collect()
+}
+
+fn revert(point: &Point, snapshot: Option<String>, diff: Option<String>) -> Revert {
+    let part_id = point.part.as_ref().map(|(id, _)| id.clone());
+    Revert { message_id: point.message.clone(), part_id, snapshot, diff }
+}
+
+/// The patches of `changes`, whole ones as far as they fit.
+async fn diff_text(past: &Past, changes: Vec<Change>) -> Result<String, SessionError> {
+    let Past { snapshots, files } = past.clone();
+    let text = move || {
+        let (until, mut text) = (diffs::soon(), String::new());
+        for Change { path, before, after } in changes {
+            let patch = file_diff(&files.title(&path), &before, &after, snapshots.keep(), until).patch;
+            if text.len() + patch.len() <= MAX_DIFF {
+                text.push_str(&patch);
+            }
+        }
+        text
+    };
+    blocking(text).await
+}
+
+async fn changes(past: &Past, hash: &str) -> Result<Vec<Change>, String> {
+    let hash: Hash = hash.parse().map_err(|error: haft_snapshot::BadHash| error.to_string())?;
+    let past = past.clone();
+    let read = blocking(move || past.snapshots.keep().changes(&hash).map_err(|error| with_causes(&error)));
+    read.await.map_err(|error| error.to_string())?
+}
+
+/// Keeps a list of changes and returns its name.
+async fn put(past: &Past, changes: Vec<Change>) -> Result<String, SessionError> {
+    let past = past.clone();
+    let kept = blocking(move || past.snapshots.keep().put_changes(&changes)).await?;
+    kept.map(|hash| hash.to_string()).map_err(|error| SessionError::Undo(with_causes(&error)))
+}
+
+/// Does slow work beside the runtime.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SessionError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| SessionError::Undo(error.to_string()))
+}

@@ -1,0 +1,338 @@
+//! What was asked is taken back, and brought again, with what was done to files for it.
+
+use std::fs;
+
+use haft_llm::Step;
+use haft_protocol::{Event, FileStatus, History, Id, Message, Part, PartKind, Revert};
+use haft_session::{Fate, Force, Prompt, Rewind, Rewound, Session, SessionError, To, Why};
+use serde_json::json;
+
+use crate::scene::{Scene, call, edit, says};
+
+fn write(path: &str, text: &str) -> Step {
+    call("write", json!({ "filePath": path, "content": text }))
+}
+
+/// A folder with `a.rs`, where files are remembered.
+fn scene() -> Scene {
+    Scene { remembers: true, ..Scene::with(&[("a.rs", "one\n")]) }
+}
+
+/// Two turns: `one` becomes `two` and a file in a folder is made; then `two` becomes `three`.
+async fn two_turns(scene: &mut Scene) -> Session {
+    scene.model(vec![edit("one", "two"), write("new/b.txt", "b\n")]).model(vec![says("First.")]);
+    scene.model(vec![edit("two", "three")]).model(vec![says("Second.")]);
+    let session = scene.session().await;
+    for text in ["first", "second"] {
+        session.prompt(Prompt::text(text)).await.unwrap();
+    }
+    session
+}
+
+impl Scene {
+    /// The project's files and folders, in order, files with their first line.
+    fn files(&self) -> String {
+        let mut rows = Vec::new();
+        let mut folders = vec![self.project()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(self.project()).unwrap().display().to_string();
+                if path.is_dir() {
+                    rows.push(format!("{name}/"));
+                    folders.push(path);
+                } else {
+                    let text = fs::read_to_string(&path).unwrap();
+                    rows.push(format!("{name}={}", text.lines().next().unwrap_or_default()));
+                }
+            }
+        }
+        rows.sort();
+        rows.join(" ")
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.project().join(name), text).unwrap();
+    }
+
+    async fn history(&self, session: &Session) -> History {
+        self.journal.history(session.id()).await.unwrap()
+    }
+
+    async fn reverted(&self, session: &Session) -> Option<Revert> {
+        self.journal.session(session.id()).await.unwrap().unwrap().revert
+    }
+}
+
+/// What became of the files, as `NAME +ADDED -GONE`, `!` for one that was left.
+fn told(rewound: &Rewound) -> String {
+    let one = |fate: &Fate| {
+        let name = fate.path.file_name().unwrap().display().to_string();
+        let left = match &fate.left {
+            None => "",
+            Some(Why::Theirs) => " theirs",
+            Some(Why::Uncovered(_)) => " uncovered",
+            Some(Why::Failed(_)) => " failed",
+        };
+        match &fate.diff {
+            Some(diff) => format!("{name} +{} -{}{left}", diff.additions, diff.deletions),
+            None => format!("{name} stays{left}"),
+        }
+    };
+    rewound.files.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[tokio::test]
+async fn back_and_forth_turn_by_turn() {
+    let mut scene = scene();
+    let session = two_turns(&mut scene).await;
+    let done = "a.rs=three new/ new/b.txt=b";
+    assert_eq!(scene.files(), done);
+
+    let rewound = session.undo().await.unwrap();
+    assert_eq!((told(&rewound).as_str(), rewound.prompts), ("a.rs +1 -1", vec!["second".to_owned()]));
+    assert_eq!(scene.files(), "a.rs=two new/ new/b.txt=b");
+    let rewound = session.undo().await.unwrap();
+    assert_eq!(told(&rewound), "b.txt +0 -1, new +0 -0, a.rs +1 -1");
+    assert_eq!(scene.files(), "a.rs=one");
+    assert!(matches!(session.undo().await, Err(SessionError::NothingToUndo(_))));
+    // All of it is still there.
+    assert_eq!(scene.history(&session).await.messages().len(), 6);
+    let revert = scene.reverted(&session).await.unwrap();
+    assert!(revert.diff.unwrap().contains("-three"), "the whole way back is told");
+
+    let rewound = session.redo().await.unwrap();
+    assert_eq!((scene.files().as_str(), rewound.prompts), ("a.rs=two new/ new/b.txt=b", vec!["first".to_owned()]));
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), done);
+    assert_eq!(scene.reverted(&session).await, None);
+    assert!(matches!(session.redo().await, Err(SessionError::NothingToRedo(_))));
+}
+
+#[tokio::test]
+async fn what_is_only_looked_at_changes_nothing() {
+    let mut scene = scene();
+    let session = two_turns(&mut scene).await;
+    let look = Rewind { only_look: true, ..Rewind::to(To::Back) };
+    assert_eq!(told(&session.rewind(look).await.unwrap()), "a.rs +1 -1");
+    assert_eq!((scene.files().as_str(), scene.reverted(&session).await), ("a.rs=three new/ new/b.txt=b", None));
+}
+
+#[tokio::test]
+async fn the_next_prompt_removes_what_was_taken_back_and_what_it_cost() {
+    let mut scene = scene();
+    scene.cost = Some(haft_session::Cost { input: 1e6, output: 1e6, ..haft_session::Cost::default() });
+    let session = two_turns(&mut scene).await;
+    let all = scene.journal.session(session.id()).await.unwrap().unwrap();
+    session.undo().await.unwrap();
+    let mut heard = scene.journal.subscribe();
+    session.prompt(Prompt::text("third")).await.unwrap();
+    let mut removed = 0;
+    while let Ok(event) = heard.try_recv() {
+        removed += usize::from(matches!(event, Event::MessageRemoved { .. }));
+    }
+    assert_eq!(removed, 3);
+    let history = scene.history(&session).await;
+    let left: f64 = history
+        .messages()
+        .iter()
+        .map(|turned| match &turned.info {
+            Message::Assistant(answer) => answer.cost,
+            Message::User(_) => 0.0,
+        })
+        .sum();
+    let now = scene.journal.session(session.id()).await.unwrap().unwrap();
+    assert!((now.cost - left).abs() < 1e-9 && now.cost <= all.cost, "{} {left} {}", now.cost, all.cost);
+    assert_eq!((now.revert, scene.files().as_str()), (None, "a.rs=two new/ new/b.txt=b"));
+    // No model reads of it, and the turn before can still be taken back.
+    let words = crate::scene::words(scene.requests.lock().unwrap().last().unwrap());
+    assert!(!words.iter().any(|said| said.contains("second")), "{words:?}");
+    session.undo().await.unwrap();
+    session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=one");
+}
+
+#[tokio::test]
+async fn what_somebody_changed_since_stays_unless_it_is_forced_and_then_comes_back() {
+    let mut scene = scene();
+    let session = two_turns(&mut scene).await;
+    session.undo().await.unwrap();
+    scene.put("a.rs", "mine\n");
+    scene.put("new/mine", "mine\n");
+    let rewound = session.undo().await.unwrap();
+    assert_eq!(told(&rewound), "b.txt +0 -1, new stays, a.rs stays theirs");
+    assert!(rewound.is_partial());
+    assert_eq!(scene.files(), "a.rs=mine new/ new/mine=mine");
+    // It can be brought again without the forced file, and forced both ways.
+    let force = |to| Rewind { force: Force::Everything, ..Rewind::to(to) };
+    session.rewind(force(To::End)).await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three new/ new/b.txt=b new/mine=mine");
+    scene.put("a.rs", "mine again\n");
+    let only = Force::These(vec![scene.project().join("a.rs")]);
+    session.rewind(Rewind { force: only, ..Rewind::to(To::Back) }).await.unwrap();
+    assert_eq!(scene.files(), "a.rs=two new/ new/b.txt=b new/mine=mine");
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=mine again new/ new/b.txt=b new/mine=mine");
+}
+
+#[tokio::test]
+async fn what_a_task_did_is_taken_back_where_it_was_asked_for() {
+    let mut scene = scene();
+    scene.agents[2].mode = Some(haft_session::Mode::Subagent);
+    let task = json!({ "description": "mend", "prompt": "the task", "subagent_type": "explore" });
+    scene.other("the task", vec![vec![edit("two", "three"), write("c.txt", "c\n")], vec![says("Mended.")]]);
+    scene.model(vec![edit("one", "two")]);
+    scene.model(vec![call("task", task)]);
+    scene.model(vec![write("d.txt", "d\n")]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three c.txt=c d.txt=d");
+    session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=one");
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three c.txt=c d.txt=d");
+    // What a copy remembers is its own.
+    let clock = haft_protocol::Clock::scripted(9_000_000);
+    let copy = Session::fork(&scene.journal, &clock, session.id(), None).await.unwrap();
+    let copy = Session::open(scene.setup(), &copy).await.unwrap();
+    copy.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=one");
+}
+
+#[tokio::test]
+async fn a_part_of_an_answer_can_be_taken_back() {
+    let mut scene = scene();
+    scene.model(vec![says("Both."), edit("one", "two"), write("b.txt", "b\n")]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let history = scene.history(&session).await;
+    let answer = &history.messages()[1];
+    let is_write = |part: &&Part| matches!(&part.kind, PartKind::Tool { tool, .. } if tool == "write");
+    let part = answer.parts.iter().find(is_write).unwrap().id.clone();
+    session.rewind(Rewind::to(To::Before(answer.info.id().clone(), Some(part.clone())))).await.unwrap();
+    assert_eq!(scene.reverted(&session).await.unwrap().part_id, Some(part));
+    assert_eq!(scene.files(), "a.rs=two");
+    session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=one");
+}
+
+#[tokio::test]
+async fn what_a_turn_did_to_files_is_told_while_it_lasts() {
+    let mut scene = scene();
+    let mut heard = scene.journal.subscribe();
+    let session = two_turns(&mut scene).await;
+    let record = scene.journal.session(session.id()).await.unwrap().unwrap();
+    let summary = record.summary.unwrap();
+    assert_eq!((summary.additions, summary.deletions, summary.files), (2, 1, 2));
+    let history = scene.history(&session).await;
+    let diffs: Vec<String> = history
+        .messages()
+        .iter()
+        .filter_map(|turned| match &turned.info {
+            Message::User(user) => user.summary.clone(),
+            Message::Assistant(_) => None,
+        })
+        .map(|summary| {
+            summary
+                .diffs
+                .into_iter()
+                .map(|diff| format!("{} {:?}", diff.file, diff.status))
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    assert_eq!(diffs, ["a.rs Modified new/b.txt Added", "a.rs Modified"]);
+    let mut last = Vec::new();
+    while let Ok(event) = heard.try_recv() {
+        if let Event::SessionDiff { diff, .. } = event {
+            last = diff;
+        }
+    }
+    assert_eq!(last.len(), 2);
+    assert!(last[0].patch.contains("-one\n+three\n"), "{}", last[0].patch);
+    assert_eq!(last[1].status, FileStatus::Added);
+    session.undo().await.unwrap();
+    let record = scene.journal.session(session.id()).await.unwrap().unwrap();
+    assert_eq!(record.summary.unwrap().additions, 2);
+}
+
+#[tokio::test]
+async fn an_undo_that_was_cut_off_is_finished_when_the_session_opens() {
+    let mut scene = scene();
+    let session = two_turns(&mut scene).await;
+    session.undo().await.unwrap();
+    let id = session.id().clone();
+    let whole = session.rewind(Rewind { only_look: true, ..Rewind::to(To::Back) }).await.unwrap();
+    assert_eq!(whole.files.len(), 3);
+    session.undo().await.unwrap();
+    let after = scene.files();
+    drop(session);
+    // As a process leaves it that was killed behind the first of the files: all is written down, and some is done.
+    let mut record = until_free(&scene, &id).await;
+    let mut revert = record.revert.clone().unwrap();
+    revert.diff = None;
+    record.revert = Some(revert);
+    let updated = Event::SessionUpdated { session_id: id.clone(), info: Box::new(record) };
+    scene.journal.record(updated).await.unwrap();
+    scene.put("a.rs", "three\n");
+
+    let session = Session::open(scene.setup(), &id).await.unwrap();
+    assert_eq!(scene.files(), after);
+    session.rewind(Rewind::to(To::End)).await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three new/ new/b.txt=b");
+}
+
+/// The record of a session, when nobody holds it any more.
+async fn until_free(scene: &Scene, id: &haft_protocol::SessionId) -> haft_protocol::Session {
+    while scene.journal.claim(id).is_err() {
+        tokio::task::yield_now().await;
+    }
+    scene.journal.session(id).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_stored_session_is_taken_back_without_a_model_and_not_while_another_is_at_work_on_it() {
+    let mut scene = scene();
+    let session = two_turns(&mut scene).await;
+    let setup = scene.setup();
+    let past = setup.options.past.clone();
+    let id = session.id().clone();
+    let (journal, clock, gate) = (&setup.journal, &setup.clock, &setup.gate);
+    let rewind = Rewind::to(To::Back);
+    let busy = Session::rewind_stored(journal, clock, gate, past.as_ref(), &id, &rewind).await;
+    assert!(matches!(busy, Err(SessionError::Store(_))));
+    drop(session);
+    until_free(&scene, &id).await;
+    let rewound = Session::rewind_stored(journal, clock, gate, past.as_ref(), &id, &rewind).await.unwrap();
+    assert_eq!((told(&rewound).as_str(), scene.files().as_str()), ("a.rs +1 -1", "a.rs=two new/ new/b.txt=b"));
+    // Without what remembers files, only words are taken back, and that is told.
+    let rewound = Session::rewind_stored(journal, clock, gate, None, &id, &rewind).await.unwrap();
+    assert!(rewound.files.iter().all(|fate| matches!(fate.left, Some(Why::Uncovered(_)))), "{rewound:?}");
+    assert_eq!(scene.files(), "a.rs=two new/ new/b.txt=b");
+    let unknown = haft_protocol::SessionId::parse("ses_none").unwrap();
+    let none = Session::rewind_stored(journal, clock, gate, None, &unknown, &rewind).await;
+    assert!(matches!(none, Err(SessionError::Unknown(_))));
+}
+
+#[tokio::test]
+async fn a_copy_takes_todos_along_and_nothing_that_was_taken_back() {
+    let mut scene = scene();
+    let todos = json!({ "todos": [{ "content": "mend", "status": "pending", "priority": "high" }] });
+    scene.model(vec![call("todowrite", todos)]);
+    scene.model(vec![says("First.")]).model(vec![says("Second.")]);
+    let session = scene.session().await;
+    for text in ["first", "second"] {
+        session.prompt(Prompt::text(text)).await.unwrap();
+    }
+    session.undo().await.unwrap();
+    let clock = haft_protocol::Clock::scripted(9_000_000);
+    let copy = Session::fork(&scene.journal, &clock, session.id(), None).await.unwrap();
+    assert_eq!(scene.journal.todos(&copy).await.unwrap().len(), 1);
+    let record = scene.journal.session(&copy).await.unwrap().unwrap();
+    assert_eq!((record.revert, record.title.as_str()), (None, "first (fork #1)"));
+    assert_eq!(scene.journal.history(&copy).await.unwrap().messages().len(), 3);
+    // Also a message that is taken back can be gone on from.
+    let second = scene.history(&session).await.messages()[3].info.id().clone();
+    let copy = Session::fork(&scene.journal, &clock, session.id(), Some(&second)).await.unwrap();
+    assert_eq!(scene.journal.history(&copy).await.unwrap().messages().len(), 3);
+}
