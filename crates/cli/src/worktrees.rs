@@ -32,7 +32,10 @@ impl Worktrees for Trees {
 
 impl Trees {
     fn apart(&self, tree: Worktree, place: Place) -> Result<Apart> {
-        let ground = Ground::with(self.folders.clone(), place.clone(), self.config.clone())?;
+        let mut config = self.config.clone();
+        // What is undone is what is carried over, in the project.
+        config.snapshot.enabled = false;
+        let ground = Ground::with(self.folders.clone(), place.clone(), config)?;
         Ok(Apart { registry: ground.registry(), agents: agents::all(&ground)?, tree, place })
     }
 }

@@ -58,8 +58,10 @@ impl Crew {
     /// The same crew, for whom tasks work in `apart`.
     pub(crate) fn working_in(&self, apart: &Apart) -> Arc<Self> {
         let Apart { place, registry, agents, .. } = apart;
-        let setup =
+        let mut setup =
             Setup { place: place.clone(), registry: registry.clone(), agents: agents.clone(), ..(*self.setup).clone() };
+        // What is undone is what is carried over.
+        setup.options.past = None;
         let Self { cast, record, kin, .. } = self;
         Arc::new(Self { setup: Arc::new(setup), cast: Arc::clone(cast), record: record.clone(), kin: kin.clone() })
     }

@@ -53,6 +53,7 @@ fn history(words: &str) -> History {
                 time,
                 agent: "build".to_owned(),
                 model: model(),
+                variant: None,
                 format: None,
                 summary: None,
                 system: None,
