@@ -244,7 +244,7 @@ fn ctrl_z_stops_the_program_and_it_goes_on_with_the_line() {
         .collect();
     let mut shell = Command::new("/bin/sh");
     shell.arg("-i").current_dir(machine.project());
-    chat.get_envs().for_each(|(name, value)| drop(shell.env(name, value.unwrap())));
+    shell.envs(chat.get_envs().map(|(name, value)| (name, value.unwrap())));
     let mut terminal = Terminal::open(&shell, 200);
     terminal.wait_for("shell> ");
     terminal.type_text(&format!("{}\n", line.join(" ")));
