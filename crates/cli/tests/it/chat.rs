@@ -286,7 +286,8 @@ fn leave_drawn(terminal: &mut Terminal) {
 #[test]
 fn a_drawn_chat_lays_out_answers_and_asks_in_place() {
     let machine = Machine::uncaged(&[]);
-    let answer = r#"{"answer":[{"text":"It is **done**.\n\n- one\n- two","pieces":5},{"usage":{"input":120,"output":5}}]}"#;
+    let answer =
+        r#"{"answer":[{"text":"It is **done**.\n\n- one\n- two","pieces":5},{"usage":{"input":120,"output":5}}]}"#;
     let mut terminal = chat(&machine, &[TOUCH, answer], &[]);
     enter(&mut terminal, "go");
     terminal.wait_for("[n] no, stop  or say what to do instead:\nanswer › ");
