@@ -46,6 +46,11 @@ impl Folders {
         self.data.join("snapshots")
     }
 
+    /// Old contents and lists of changes, among that.
+    pub(crate) fn contents(&self) -> PathBuf {
+        self.snapshots().join("contents")
+    }
+
     /// Where plans are kept that belong to no project.
     pub(crate) fn plans(&self) -> PathBuf {
         self.data.join("plans")

@@ -32,6 +32,7 @@ mod trust;
 mod watch;
 mod well_known;
 mod wire;
+mod worktrees;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -134,6 +134,7 @@ fn watch() {
         tokio::time::sleep(PATIENCE).await;
         tracing::warn!("asked to stop twice and held up: ended at once");
         crate::audit::finish();
+        crate::chat::editor::give_back();
         // What was said and done is stored; the next opening closes what is left open.
         std::process::exit(Exit::Interrupted.code().into());
     });

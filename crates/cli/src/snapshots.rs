@@ -14,7 +14,7 @@ pub(crate) fn of(folders: &Folders, place: &Place, config: &Config) -> Option<Sn
         return None;
     }
     let base = folders.snapshots();
-    let keep = Keep::with_quota(base.join("contents"), settings.quota.unwrap_or(QUOTA));
+    let keep = Keep::with_quota(folders.contents(), settings.quota.unwrap_or(QUOTA));
     let root = place.worktree.as_ref().unwrap_or(&place.directory).clone();
     let name = Hash::of(root.as_os_str().as_encoded_bytes()).to_string();
     let ground = Ground {

@@ -26,6 +26,7 @@ use crate::keys::keys;
 use crate::pages::Fetched;
 use crate::render;
 use crate::trust::{self, Asking};
+use crate::worktrees::Trees;
 use crate::{agents, cages, models, snapshots};
 
 /// What every command that works in a folder begins with.
@@ -207,6 +208,7 @@ impl Ground {
             commands: self.commands(),
             instructions: self.instructions(),
             pages: Some(Arc::new(Fetched::default())),
+            worktrees: Some(Arc::new(Trees { folders: self.folders.clone(), config: config.clone() })),
             limits: TurnLimits {
                 // More than that many steps is no limit.
                 steps: config.limits.steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)),

@@ -16,6 +16,8 @@ pub struct Answer {
     pub beats: Vec<Beat>,
     /// What it is given to.
     pub purpose: Purpose,
+    /// Whose it is: a session below the first one, by the name that a recording gave it. `None`: the first one's.
+    pub stream: Option<String>,
 }
 
 /// One thing that happens in an answer.

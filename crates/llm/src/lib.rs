@@ -50,6 +50,7 @@ mod secret;
 mod server;
 mod sse;
 mod steering;
+mod streams;
 pub mod vendors;
 
 use futures::stream::BoxStream;

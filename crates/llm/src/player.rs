@@ -1,7 +1,8 @@
 //! Providers that play what was written down: a scenario or a recording.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -10,6 +11,7 @@ use futures::stream::BoxStream;
 use crate::answer::{Answer, Beat};
 use crate::playlist::Playlist;
 use crate::script::{ScriptError, read_recording, read_scenario};
+use crate::streams::Streams;
 use crate::{Chunk, LlmError, Provider, Purpose, Request};
 
 /// Plays a written scenario, with its waits. [`Playlist`] says which answer a request gets.
@@ -38,7 +40,7 @@ impl Provider for Script {
     }
 
     fn serves(&self, purpose: Purpose) -> bool {
-        self.0.list.places(purpose) > 0
+        self.0.serves(purpose)
     }
 }
 
@@ -76,7 +78,7 @@ impl Provider for Replay {
     }
 
     fn serves(&self, purpose: Purpose) -> bool {
-        self.0.list.places(purpose) > 0
+        self.0.serves(purpose)
     }
 }
 
@@ -85,24 +87,46 @@ struct Player {
     /// The vendor that errors name.
     kind: &'static str,
     name: String,
-    answers: Arc<[Answer]>,
-    list: Arc<Playlist>,
+    /// The answers of each session, by its name in the recording.
+    parts: Arc<HashMap<Option<String>, Part>>,
+    streams: Arc<Mutex<Streams>>,
     /// Every wait is multiplied by this.
     pace: f64,
 }
 
+/// The answers of one session, and which is next.
+#[derive(Debug)]
+struct Part {
+    answers: Vec<Answer>,
+    list: Playlist,
+}
+
 impl Player {
     fn new(kind: &'static str, name: String, answers: Vec<Answer>, pace: f64) -> Self {
-        let list = Arc::new(Playlist::new(&answers));
-        Self { kind, name, answers: answers.into(), list, pace }
+        let mut own: HashMap<Option<String>, Vec<Answer>> = HashMap::from([(None, Vec::new())]);
+        for answer in answers {
+            own.entry(answer.stream.clone()).or_default().push(answer);
+        }
+        let part = |answers: Vec<Answer>| Part { list: Playlist::new(&answers), answers };
+        let parts = own.into_iter().map(|(stream, answers)| (stream, part(answers))).collect();
+        Self { kind, name, parts: Arc::new(parts), streams: Arc::default(), pace }
+    }
+
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.parts.values().any(|part| part.list.places(purpose) > 0)
     }
 
     fn stream(&self, request: &Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
+        let stream = self.streams.lock().unwrap_or_else(PoisonError::into_inner).of(request);
+        // Where nobody told them apart, all play the same.
+        let part = self.parts.get(&stream).or_else(|| self.parts.get(&None));
         let (purpose, number) = (request.purpose, request.answers());
-        match self.list.next(purpose, number) {
-            Some(at) => play(self.answers[at].clone(), self.kind, request.model.clone(), self.pace),
+        let answer = part.and_then(|part| part.answers.get(part.list.next(purpose, number)?));
+        match answer {
+            Some(answer) => play(answer.clone(), self.kind, request.model.clone(), self.pace),
             None => {
-                let error = none_left(&self.name, purpose, self.list.places(purpose), number + 1);
+                let places = part.map_or(0, |part| part.list.places(purpose));
+                let error = none_left(&self.name, purpose, places, number + 1);
                 futures::stream::iter([Err(LlmError::Script(error))]).boxed()
             }
         }

@@ -15,17 +15,19 @@ use tokio::time::Instant;
 
 use crate::answer::Failing;
 use crate::script::{Header, Line, MAX_BYTES, RequestLine, Timed};
+use crate::streams::Streams;
 use crate::{Chunk, LlmError, Provider, Purpose, Request, ToolSpec};
 
 /// Hands on what another provider answers, and records it for [`crate::Replay`].
 ///
 /// What was asked is not recorded beyond two counts, and keys and headers never come near. An answer is written when
 /// it ends, all its lines at once: answers that stream at the same time do not mix, and a process that is killed
-/// leaves a file that can be read. The file never grows beyond [`MAX_BYTES`]; answers that do not fit are not
+/// leaves a file that can be read. Each session that asks has its own answers in it. The file never grows beyond [`MAX_BYTES`]; answers that do not fit are not
 /// recorded, and the log says so.
 pub struct Recorder {
     inner: Arc<dyn Provider>,
     file: Arc<Mutex<Open>>,
+    streams: Mutex<Streams>,
 }
 
 struct Open {
@@ -45,7 +47,7 @@ impl Recorder {
         let mut header = Vec::new();
         line(&mut header, &Header::recording(model));
         open.write(&header)?;
-        Ok(Self { inner, file: Arc::new(Mutex::new(open)) })
+        Ok(Self { inner, file: Arc::new(Mutex::new(open)), streams: Mutex::default() })
     }
 }
 
@@ -61,7 +63,8 @@ fn private(path: &Path) -> io::Result<File> {
 impl Provider for Recorder {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let (messages, tools) = (request.messages.len(), request.tools.len());
-        let asked = RequestLine { messages, tools, purpose: request.purpose };
+        let stream = self.streams.lock().unwrap_or_else(PoisonError::into_inner).of(&request);
+        let asked = RequestLine { messages, tools, purpose: request.purpose, stream };
         let mut lines = Vec::new();
         line(&mut lines, &Line::Request { request: asked });
         let began = Instant::now();

@@ -25,6 +25,7 @@ mod standing;
 mod target;
 mod transaction;
 mod tree;
+mod worktree;
 mod write;
 
 pub use error::FilesError;
@@ -48,4 +49,5 @@ pub use standing::Standing;
 pub use target::{Found, Located, Outside, Target};
 pub use transaction::{Becomes, Change};
 pub use tree::{Diff, Look, MAX_TREE, Refused, Seen, Spot, Tree, Was};
+pub use worktree::{MAX_TREES, Merge, Worktree, WorktreeError};
 pub use write::IfExists;

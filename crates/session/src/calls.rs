@@ -212,11 +212,11 @@ pub(crate) fn everything() -> Rules {
     Rules::from(vec![Rule::new("*", "*", Action::Allow)])
 }
 
-struct CallHost {
-    calls: Calls,
-    asked_by: AskedBy,
-    cancel: CancellationToken,
-    report: Report,
+pub(crate) struct CallHost {
+    pub(crate) calls: Calls,
+    pub(crate) asked_by: AskedBy,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) report: Report,
 }
 
 impl Host for CallHost {
@@ -290,7 +290,17 @@ impl Host for CallHost {
         Box::pin(async move {
             let Calls { rules, task_model, .. } = &self.calls;
             let tell = |title: &str, metadata| self.progress(title, metadata);
-            self.crew()?.delegate(grant, rules, task, task_model.as_deref(), &self.cancel, &tell).await
+            let (crew, model) = (self.crew()?, task_model.as_deref());
+            if !task.worktree {
+                return crew.delegate(grant, rules, task, model, &self.cancel, &tell).await;
+            }
+            if task.background || task.resume.is_some() {
+                let why = "a task in a work tree is waited for and begins anew: leave `background` and `task_id` out";
+                return Err(ToolError::BadInput(format!("{why}. No task was begun")));
+            }
+            let apart = crew.apart().await?;
+            let result = crew.working_in(&apart).delegate(grant, rules, task, model, &self.cancel, &tell).await;
+            self.carried_over(apart, result).await
         })
     }
 
@@ -341,7 +351,7 @@ impl Host for CallHost {
 }
 
 impl CallHost {
-    fn crew(&self) -> Result<&Arc<Crew>, ToolError> {
+    pub(crate) fn crew(&self) -> Result<&Arc<Crew>, ToolError> {
         let none = || ToolError::Failed("this needs a model, and there is none here; use `haft run`".to_owned());
         self.calls.crew.as_ref().ok_or_else(none)
     }

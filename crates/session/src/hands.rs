@@ -7,3 +7,5 @@ pub(crate) const READ: &str = "read";
 pub(crate) const SHELL: &str = "bash";
 /// Hands work to a sub-agent.
 pub(crate) const TASK: &str = "task";
+/// Puts what was done elsewhere in its place, all of it or nothing.
+pub(crate) const PATCH: &str = "apply_patch";

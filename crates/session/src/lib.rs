@@ -18,6 +18,7 @@
 
 mod agent;
 mod agents;
+mod apart;
 mod architect;
 mod assemble;
 mod background;
@@ -78,6 +79,7 @@ mod workbench;
 
 pub use agent::{Agent, BUILTIN_AGENTS, Draft, Mode, reminder};
 pub use agents::{Agents, Choice};
+pub use apart::{Apart, Worktrees};
 pub use architect::{Design, design};
 pub use assemble::{assemble, definition};
 pub use budget::TaskLimits;

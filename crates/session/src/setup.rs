@@ -10,7 +10,7 @@ use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, TaskLimits};
+use crate::{Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, TaskLimits, Worktrees};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -66,6 +66,8 @@ pub struct Options {
     pub plans: Option<PathBuf>,
     /// What agents may hand to others.
     pub tasks: Tasks,
+    /// Who makes work trees for tasks; there are none where nobody does.
+    pub worktrees: Option<Arc<dyn Worktrees>>,
     /// How a long session is made shorter.
     pub compaction: Compaction,
     /// The model for titles, where they are wanted and no agent `title` names another.

@@ -110,7 +110,9 @@ impl Rewound {
 pub struct Fate {
     /// The file, absolute.
     pub path: PathBuf,
-    /// How it changes, its name relative to the work tree; `None` where it stays as it is.
+    /// The same as people see it: relative to the work tree, a folder with a `/` behind it.
+    pub file: String,
+    /// How it changes; `None` where it stays as it is.
     pub diff: Option<FileDiff>,
     /// Why not all of it is done, if so.
     pub left: Option<Why>,
@@ -162,16 +164,16 @@ impl Hand<'_> {
         let grant = self.grant(steps.iter().map(|step| step.path.clone())).await?;
         let force = rewind.force.clone();
         let (look, looked) = (past.clone(), grant);
-        let (plan, diffs, grant) = blocking(move || {
+        let (plan, fates, grant) = blocking(move || {
             let Past { snapshots, files } = &look;
             let keep = snapshots.keep();
             let now = |path: &Path| disk::state(files, keep, &looked, path);
             let plan = plan(steps, now, |path| force.covers(path));
-            let diffs = told(files, keep, &plan);
-            (plan, diffs, looked)
+            let fates = fates(files, keep, &plan);
+            (plan, fates, looked)
         })
         .await?;
-        let mut rewound = Rewound { files: fates(&plan, &diffs), prompts, revert: self.record.revert.clone(), notes };
+        let mut rewound = Rewound { files: fates, prompts, revert: self.record.revert.clone(), notes };
         if rewind.only_look {
             return Ok(rewound);
         }
@@ -226,7 +228,8 @@ impl Hand<'_> {
     ) -> Result<Rewound, SessionError> {
         let files: HashSet<&String> = gathered.patches.iter().flat_map(|patch| &patch.files).collect();
         let why = || Some(Why::Uncovered("nothing is remembered of files here: `snapshot` is false".to_owned()));
-        let files = files.into_iter().map(|path| Fate { path: path.into(), diff: None, left: why() }).collect();
+        let fate = |path: &String| Fate { path: path.into(), file: path.clone(), diff: None, left: why() };
+        let files = files.into_iter().map(fate).collect();
         let mut rewound = Rewound { files, prompts, revert: self.record.revert.clone(), notes: Vec::new() };
         if !rewind.only_look {
             rewound.revert = target.map(|point| revert(&point, None, Some(String::new())));
@@ -504,26 +507,25 @@ pub(crate) async fn tally(past: &Past, mut tally: Tally, patches: Vec<Patch>) ->
     added.await.unwrap_or_default()
 }
 
-fn told(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Option<FileDiff>> {
+/// What is planned, as it is told.
+fn fates(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Fate> {
     let (until, mut room) = (diffs::soon(), diffs::room());
-    let diff = |planned: &Planned| {
-        let to = planned.to.as_ref()?;
-        let diff = file_diff(&files.title(&planned.path), &planned.now, to, keep, until);
-        Some(within(diff, &mut room))
-    };
-    plan.iter().map(diff).collect()
-}
-
-fn fates(plan: &[Planned], diffs: &[Option<FileDiff>]) -> Vec<Fate> {
-    let fate = |(planned, diff): (&Planned, &Option<FileDiff>)| {
+    let mut fate = |planned: &Planned| {
+        let is_folder = [Some(&planned.now), planned.to.as_ref()].into_iter().flatten().any(is_folder);
+        let file = files.title(&planned.path) + if is_folder { "/" } else { "" };
+        let diff = planned.to.as_ref().map(|to| file_diff(&file, &planned.now, to, keep, until));
+        let diff = diff.map(|diff| within(diff, &mut room));
         let left = planned.left.as_ref().map(|left| match left {
             Left::Theirs => Why::Theirs,
             Left::Uncovered { why } => Why::Uncovered(why.clone()),
         });
-        Fate { path: planned.path.clone(), diff: diff.clone(), left }
+        Fate { path: planned.path.clone(), file, diff, left }
     };
-    // Of what stays as it is nobody needs to hear.
-    plan.iter().zip(diffs).map(fate).collect()
+    plan.iter().map(&mut fate).collect()
+}
+
+fn is_folder(state: &State) -> bool {
+    matches!(state, State::Folder { .. })
 }
 
 /// Takes down what came of each file, and returns what was really changed.

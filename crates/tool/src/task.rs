@@ -30,6 +30,8 @@ pub struct Task {
     pub command: Option<String>,
     /// Whether its caller goes on meanwhile, and is told when it has ended.
     pub background: bool,
+    /// Whether it works in a work tree of its own, whose changes are carried over when it has ended.
+    pub worktree: bool,
     /// A JSON Schema that the result is to have; words where left out.
     pub form: Option<Value>,
 }

@@ -32,6 +32,8 @@ pub(crate) struct Input {
     command: Option<String>,
     /// Go on meanwhile; you are told when it has ended.
     background: Option<bool>,
+    /// Work in a git work tree of the last commit; what changes there is merged back at the end.
+    worktree: Option<bool>,
     /// A JSON Schema for the report, to get JSON.
     schema: Option<Map<String, Value>>,
 }
@@ -49,8 +51,17 @@ impl Tool for Task {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
-        let Input { description, prompt, subagent_type: agent, task_id, session_id, command, background, schema } =
-            input;
+        let Input {
+            description,
+            prompt,
+            subagent_type: agent,
+            task_id,
+            session_id,
+            command,
+            background,
+            worktree,
+            schema,
+        } = input;
         let resume = task_id.or(session_id).filter(|id| !id.is_empty());
         // Without words it is a question about an earlier one.
         if (prompt.trim().is_empty() && resume.is_none()) || prompt.len() > MAX_PROMPT {
@@ -62,6 +73,7 @@ impl Tool for Task {
         known(&agent, &call.delegates()?)?;
         let access = Access::new("task", &agent).with(Effect::Delegate(agent.clone()));
         let access = access.show("description", description.as_str()).show("subagent_type", agent.as_str());
+        let access = if worktree == Some(true) { access.show("worktree", true) } else { access };
         let grant = call.ask(access).await?;
         let work = Work {
             description: description.clone(),
@@ -70,6 +82,7 @@ impl Tool for Task {
             resume,
             command,
             background: background.unwrap_or(false),
+            worktree: worktree.unwrap_or(false),
             form: schema.map(Value::Object),
         };
         let result = call.delegate(&grant, work).await?;

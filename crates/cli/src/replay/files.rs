@@ -35,7 +35,7 @@ impl Start {
         histories: impl Iterator<Item = &'a History>,
         from: Option<&MessageId>,
     ) -> Self {
-        let keep = Keep::new(folders.data.join("snapshots"));
+        let keep = Keep::new(folders.contents());
         let mut start = Self { files: Vec::new(), notes: Vec::new() };
         let mut since = None;
         let mut blind = false;
@@ -49,7 +49,7 @@ impl Start {
             for turned in later {
                 let lists = lists(&turned.parts);
                 blind |= lists.is_empty() && turned.parts.iter().any(|part| changes_files(&part.kind));
-                for hash in lists {
+                for (hash, _) in lists {
                     match keep.changes(&hash) {
                         Ok(changes) => changes.into_iter().for_each(|change| start.add(&keep, change)),
                         Err(error) => start.notes.push(format!("what some files were is not kept any more: {error}")),
@@ -143,9 +143,10 @@ fn put(target: &Path, was: &Was) -> std::io::Result<()> {
     }
 }
 
-fn lists(parts: &[haft_protocol::Part]) -> Vec<Hash> {
+/// The lists of changes among `parts`, each with whether a call made them; else undoing did, or a job later.
+fn lists(parts: &[haft_protocol::Part]) -> Vec<(Hash, bool)> {
     let hash = |part: &haft_protocol::Part| match &part.kind {
-        PartKind::Patch { hash, .. } => hash.parse().ok(),
+        PartKind::Patch { hash, call_id, .. } => Some((hash.parse().ok()?, call_id.is_some())),
         _ => None,
     };
     parts.iter().filter_map(hash).collect()
@@ -161,15 +162,17 @@ pub(crate) fn difference<'a>(
     histories: impl Iterator<Item = &'a History>,
     tops: &(PathBuf, PathBuf),
 ) -> Option<Difference> {
-    let keep = Keep::new(folders.data.join("snapshots"));
+    let keep = Keep::new(folders.contents());
     let parts = histories.flat_map(|history| history.messages()).flat_map(|turned| lists(&turned.parts));
-    let changes = parts.filter_map(|hash| keep.changes(&hash).ok()).flatten();
-    let mut last: Vec<Change> = Vec::new();
-    for change in changes {
-        last.retain(|earlier| earlier.path != change.path);
-        last.push(change);
+    let mut last: Vec<(Change, bool)> = Vec::new();
+    for (hash, by_call) in parts {
+        for change in keep.changes(&hash).unwrap_or_default() {
+            last.retain(|(earlier, _)| earlier.path != change.path);
+            last.push((change, by_call));
+        }
     }
-    last.iter().find_map(|change| {
+    // What was undone, a replay does and leaves done.
+    last.iter().filter(|(_, by_call)| *by_call).find_map(|(change, _)| {
         let below = change.path.strip_prefix(&tops.1).ok()?;
         let now = tops.0.join(below);
         let (recorded, replayed) = match &change.after {

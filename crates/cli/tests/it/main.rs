@@ -14,6 +14,7 @@ mod chat;
 mod crash;
 mod demo;
 mod doctor;
+mod editor;
 #[cfg(target_os = "linux")]
 mod everyday;
 mod face;
@@ -38,5 +39,6 @@ mod task;
 mod terminal;
 mod tool;
 mod trust;
+mod undo;
 #[cfg(target_os = "linux")]
 mod wire;

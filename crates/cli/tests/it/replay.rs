@@ -62,12 +62,17 @@ fn edits() -> Vec<Value> {
 #[test]
 fn a_session_is_the_same_when_it_is_run_again() {
     let played = Played::of(&edits(), &["mend it", "and more"]);
-    let before = played.machine.read("a.txt");
+    // As it was when the session began, whether or not old contents are kept.
+    played.machine.write("a.txt", "one\ntwo\n");
+    for made in ["b.txt", "c.txt"] {
+        std::fs::remove_file(played.machine.project().join(made)).unwrap();
+    }
     let ran = played.replay(&["--json"]).ok();
     let told = ran.json();
     assert_eq!((&told["same"], &told["answers"], &told["calls"]), (&json!(true), &json!(6), &json!(5)), "{told:#}");
     assert!(told["skipped"][0].as_str().unwrap().starts_with("invalid"), "{told:#}");
-    assert_eq!(played.machine.read("a.txt"), before, "the project is left alone");
+    assert_eq!(played.machine.read("a.txt"), "one\ntwo\n", "the project is left alone");
+    assert!(!played.machine.project().join("b.txt").exists(), "the project is left alone");
     let left = std::fs::read_dir(played.machine.root().join("state/haft/replays")).unwrap().count();
     assert_eq!(left, 0, "the copy is gone");
     assert!(played.replay(&[]).ok().out.starts_with("same: 6 answers, 5 calls"));
@@ -75,17 +80,17 @@ fn a_session_is_the_same_when_it_is_run_again() {
 
 #[test]
 fn what_differs_first_is_told() {
-    let answers =
-        [json!([{"call": "bash", "args": {"command": "echo same; cat ../stamp"}}]), json!([{"text": "Done."}])];
+    let answers = [
+        json!([{"call": "bash", "args": {"command": "echo same; echo $RANDOM-$RANDOM-$RANDOM"}}]),
+        json!([{"text": "Done."}]),
+    ];
     let played = Played::of(&answers, &["go"]);
-    let elsewhere = played.machine.root().join("state/haft/replays/stamp");
-    std::fs::write(&elsewhere, "other\n").unwrap_or_default();
     let ran = played.replay(&["--json"]).ends(1);
     let told = ran.json();
     assert_eq!(told["difference"]["step"], 1, "{told:#}");
     assert_eq!(told["difference"]["tool"], "bash");
     let shown = played.replay(&[]).ends(1).out;
-    assert!(shown.starts_with("answer 1, bash echo same; cat ../stamp: differs from line "), "{shown}");
+    assert!(shown.starts_with("answer 1, bash echo same; echo $RANDOM-$RANDOM-$RANDOM: differs from line "), "{shown}");
 }
 
 #[test]

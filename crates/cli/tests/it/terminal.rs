@@ -482,6 +482,12 @@ impl Terminal {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }
 
+    /// Sends a signal to the program.
+    pub(crate) fn kill(&self, signal: &str) {
+        let id = self.program.process_id().unwrap().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+    }
+
     /// Types `text` at the question, once it is there.
     #[track_caller]
     pub(crate) fn answer(&mut self, text: &str) {

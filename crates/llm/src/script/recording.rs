@@ -36,6 +36,9 @@ pub(crate) struct RequestLine {
     /// What for; the next step where left out.
     #[serde(default, rename = "for", skip_serializing_if = "Purpose::is_step")]
     pub(crate) purpose: Purpose,
+    /// Whose answer it is: the name of a session below the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stream: Option<String>,
 }
 
 /// What came.
@@ -62,8 +65,8 @@ impl Reader {
             r#"a line has "request", or "ms" with "chunk" or "error", in the forms of this version"#.to_owned()
         })?;
         match line {
-            Line::Request { request: RequestLine { purpose, .. } } => {
-                self.answers.push(Answer::default().serving(purpose));
+            Line::Request { request: RequestLine { purpose, stream, .. } } => {
+                self.answers.push(Answer { stream, ..Answer::default().serving(purpose) });
                 self.now = 0;
             }
             Line::Came { ms, what } => {

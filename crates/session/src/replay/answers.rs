@@ -66,7 +66,7 @@ fn answer(turned: &Turned) -> (Answer, End) {
     chunks.push(Chunk::Finish(finish));
     let is_summary = matches!(&turned.info, Message::Assistant(answer) if answer.summary);
     let purpose = if is_summary { Purpose::Compaction } else { Purpose::Step };
-    (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect(), purpose }, end)
+    (Answer { beats: chunks.into_iter().map(Beat::Chunk).collect(), purpose, ..Answer::default() }, end)
 }
 
 /// `answer` with the folder `was` called `is` in the arguments of its calls.

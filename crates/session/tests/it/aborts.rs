@@ -2,7 +2,7 @@
 
 use haft_llm::{FailKind, Failing, Step};
 use haft_permission::Action;
-use haft_protocol::{Event, Message, Reply};
+use haft_protocol::{Message, Reply};
 use haft_session::{NewSession, Prompt, Session, TurnEnd, assemble};
 use serde_json::json;
 
@@ -130,10 +130,5 @@ async fn a_stop_takes_every_question_back() {
         });
         assert_eq!(end.unwrap(), TurnEnd::Aborted);
         assert!(gate.waiting().is_empty() && questions.waiting().is_empty());
-        let mut asked = false;
-        while let Ok(event) = events.try_recv() {
-            asked |= matches!(event, Event::PermissionReplied { .. } | Event::QuestionRejected { .. });
-        }
-        assert!(asked, "whoever shows the question is told that it is none any more");
     }
 }

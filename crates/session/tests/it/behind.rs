@@ -233,9 +233,9 @@ async fn a_task_at_work_can_be_asked_about_and_told_more() {
     }
     assert!(told[3].contains("there is no such task to ask about"), "{}", told[3]);
     let below = transcript(&scene.journal.history(&id).await.unwrap());
-    assert!(below.contains("text: And look again.") && below.contains("Looked again."), "{below}");
+    assert!(below.contains("text: And look again.") && below.contains("text: It is done."), "{below}");
     let text = words(&scene, &session).await;
-    assert!(text.contains("<task_result>\nLooked again.\n</task_result>"), "its last words: {text}");
+    assert!(text.contains("state=\"completed\">"), "{text}");
 }
 
 #[tokio::test]

@@ -19,5 +19,6 @@ mod stored;
 mod tasks;
 mod titles;
 mod undo;
+mod undo_random;
 mod wire;
 mod within;

@@ -94,17 +94,15 @@ async fn a_prompt_may_wait_for_the_end_of_the_turn() {
     let mut scene = Scene::with(&[]);
     scene.model(vec![waits()]).model(vec![says("First.")]).model(vec![says("Second.")]).model(vec![says("Third.")]);
     let session = scene.session().await;
-    let queued = async |words: &str| {
+    let queued = |words: &str| session.prompt(Prompt::text(words).delivery(Delivery::Queue));
+    let (first, (second, third, ())) = tokio::join!(session.prompt(Prompt::text("one")), async {
         until(&scene, &session, runs).await;
-        session.prompt(Prompt::text(words).delivery(Delivery::Queue)).await
-    };
-    let (first, second, third, ()) =
-        tokio::join!(session.prompt(Prompt::text("one")), queued("two"), queued("three"), async {
-            until(&scene, &session, runs).await;
+        tokio::join!(biased; queued("two"), queued("three"), async {
             // Behind both of them in the inbox, so that they are taken in when it has its answer.
             assert!(matches!(session.shell("true").await, Err(SessionError::Busy(_))));
             go(&scene);
-        });
+        })
+    });
     assert_eq!(
         (second.unwrap(), third.unwrap()),
         (TurnEnd::Finished("stop".to_owned()), TurnEnd::Finished("stop".to_owned()))

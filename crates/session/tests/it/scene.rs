@@ -10,8 +10,8 @@ use haft_permission::{Action, Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, Message, ModelRef, Part, PartKind, Reply, ToolState};
 use haft_session::{
-    Agents, Commands, Draft, Folders, Limits, Mode, Model, NewSession, Options, Past, Prompt, Questions, Session,
-    SessionError, Setup, Snapshots, TurnEnd,
+    Agents, Commands, Draft, Folders, Ground, Limits, Mode, Model, NewSession, Options, Past, Prompt, Questions,
+    Session, SessionError, Setup, Snapshots, TurnEnd,
 };
 use haft_snapshot::Keep;
 use haft_store::Journal;
@@ -138,7 +138,12 @@ impl Scene {
         let questions = Questions::new(clock.clone(), !self.chosen.is_empty(), move |event| teller.announce(event));
         let files = Files::new(place.directory.clone(), None);
         let past = self.remembers.then(|| self.past(&files));
-        let world = World { files, processes: Processes::new("/bin/sh".into(), Vec::new()) };
+        let processes = Processes::new("/bin/sh".into(), Vec::new());
+        let processes = match past.clone() {
+            Some(past) => processes.recorded(Arc::new(past.snapshots)),
+            None => processes,
+        };
+        let world = World { files, processes };
         let builtin: Registry = haft_toolbox::builtin(&world);
         let registry = self.extra.iter().cloned().fold(builtin, Registry::with_any);
         let inner = Script::new("the scene", self.answers.clone());
@@ -167,7 +172,9 @@ impl Scene {
 
     /// What remembers `files`, and is told of each change to them from now on.
     pub(crate) fn past(&self, files: &Files) -> Past {
-        let snapshots = Snapshots::new(Keep::new(self.folder.path().join("keep")), self.folder.path().join("waiting"));
+        let (keep, waiting) = (Keep::new(self.folder.path().join("keep")), self.folder.path().join("waiting"));
+        let ground = Ground { root: self.project(), ..Ground::default() };
+        let snapshots = Snapshots::with_commands(keep, waiting, ground);
         files.record(Arc::new(snapshots.clone()));
         Past { snapshots, files: files.clone() }
     }

@@ -336,3 +336,24 @@ async fn a_copy_takes_todos_along_and_nothing_that_was_taken_back() {
     let copy = Session::fork(&scene.journal, &clock, session.id(), Some(&second)).await.unwrap();
     assert_eq!(scene.journal.history(&copy).await.unwrap().messages().len(), 3);
 }
+
+#[tokio::test]
+async fn commands_calls_within_calls_and_the_persons_own_commands_are_taken_back() {
+    let mut scene = scene();
+    let batch = json!({ "tool_calls": [
+        { "tool": "write", "parameters": { "filePath": "b.txt", "content": "b\n" } },
+        { "tool": "bash", "parameters": { "command": "rm a.rs; mkdir made; echo c > made/c", "description": "x" } },
+    ] });
+    scene.model(vec![call("batch", batch)]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    assert_eq!(scene.files(), "b.txt=b made/ made/c=c");
+    session.shell("echo mine > made/c; chmod 755 b.txt").await.unwrap();
+    assert_eq!(scene.files(), "b.txt=b made/ made/c=mine");
+    assert_eq!(told(&session.undo().await.unwrap()), "b.txt +0 -0, c +1 -1");
+    assert_eq!(scene.files(), "b.txt=b made/ made/c=c");
+    session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=one");
+    session.rewind(Rewind::to(To::End)).await.unwrap();
+    assert_eq!(scene.files(), "b.txt=b made/ made/c=mine");
+}

@@ -60,7 +60,8 @@ impl Plain {
 
     /// Shows `prompt`, once.
     fn show(&mut self, prompt: &Prompt) {
-        let mark = if self.begun.is_empty() { prompt.mark.clone() } else { "… ".to_owned() };
+        let goes_on = prompt.kind == Kind::Chat && !self.begun.is_empty();
+        let mark = if goes_on { "… ".to_owned() } else { prompt.mark.clone() };
         let wanted = (prompt.kind, mark);
         if self.shown.as_ref() == Some(&wanted) {
             return;
@@ -117,7 +118,7 @@ impl Plain {
             self.show(prompt);
             let Some(line) = self.line(prompt.kind).await else {
                 self.shown = None;
-                let begun = !std::mem::take(&mut self.begun).is_empty();
+                let begun = prompt.kind == Kind::Chat && !std::mem::take(&mut self.begun).is_empty();
                 complain("");
                 if begun && !prompt.busy {
                     continue;
@@ -145,19 +146,23 @@ impl Plain {
 
     /// Adds a line; gives what is complete with it.
     fn add(&mut self, line: String, kind: Kind) -> Option<Draft> {
+        // What is begun in the chat waits for the answer.
+        if kind == Kind::Answer {
+            return Some(draft(line, kind));
+        }
         if self.begun.len() + line.len() > MAX_INPUT {
             self.begun.clear();
             complain(&too_long());
             return None;
         }
         self.begun.push_str(&line);
-        if kind == Kind::Chat && self.begun.ends_with('\\') {
+        if self.begun.ends_with('\\') {
             self.begun.pop();
             self.begun.push('\n');
             return None;
         }
         let text = std::mem::take(&mut self.begun);
-        (kind == Kind::Answer || !text.trim().is_empty()).then(|| draft(text, kind))
+        (!text.trim().is_empty()).then(|| draft(text, kind))
     }
 }
 
@@ -253,6 +258,16 @@ mod tests {
         check(&["fix \\", "it\\", "\\", "!"], Kind::Chat, &[(Mode::Prompt, "fix \nit\n\n!")]);
         check(&["", "  ", "x"], Kind::Chat, &[(Mode::Prompt, "x")]);
         check(&["! ls -l", "!ls \\", "  x"], Kind::Chat, &[(Mode::Shell, "ls -l"), (Mode::Shell, "ls \n  x")]);
+    }
+
+    #[test]
+    fn an_answer_is_no_part_of_what_is_begun() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let mut plain = Plain::new();
+        assert_eq!(plain.add("fix \\".to_owned(), Kind::Chat), None);
+        assert_eq!(plain.add("y".to_owned(), Kind::Answer).unwrap().text, "y");
+        assert_eq!(plain.add("it".to_owned(), Kind::Chat).unwrap().text, "fix \nit");
     }
 
     #[test]

@@ -123,9 +123,19 @@ fn tell(packed: &Value, path: &Path, bytes: usize) -> Result<()> {
 fn conversation(record: &Record, history: &History, without_files: bool) -> Value {
     let messages = history.messages().iter().map(|Turned { info, parts }| {
         let parts: Vec<Value> = parts.iter().map(|part| if without_files { bare(part) } else { json!(part) }).collect();
-        json!({ "info": info, "parts": parts })
+        json!({ "info": if without_files { nameless(json!(info)) } else { json!(info) }, "parts": parts })
     });
-    json!({ "info": record, "messages": messages.collect::<Vec<_>>() })
+    let info = if without_files { nameless(json!(record)) } else { json!(record) };
+    json!({ "info": info, "messages": messages.collect::<Vec<_>>() })
+}
+
+/// A record without the files that changed in it.
+fn nameless(mut info: Value) -> Value {
+    if let Some(fields) = info.as_object_mut() {
+        // The mark of a summary is no list of files.
+        fields.retain(|name, value| name != "revert" && !(name == "summary" && value.is_object()));
+    }
+    info
 }
 
 /// A part without what it says of files.
@@ -164,7 +174,7 @@ fn bare(part: &Part) -> Value {
 
 /// Text files that the session changed, as they were before, as far as that is kept.
 fn before(folders: &Folders, recorded: &Recorded) -> BTreeMap<String, Option<String>> {
-    let keep = Keep::new(folders.data.join("snapshots"));
+    let keep = Keep::new(folders.contents());
     let histories = std::iter::once(&recorded.history).chain(recorded.tasks.iter().map(|(_, history)| history));
     let parts = histories.flat_map(|history| history.messages()).flat_map(|turned| &turned.parts);
     let hashes = parts.filter_map(|part| match &part.kind {

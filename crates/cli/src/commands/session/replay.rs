@@ -181,7 +181,8 @@ impl Again<'_> {
         let caged = ground.processes.rung() != Rung::None;
         let mut rules: Vec<Rule> = FAR.into_iter().map(|far| Rule::new(far, "*", Action::Deny)).collect();
         if !caged {
-            rules.push(Rule::new("bash", "*", Action::Deny));
+            // Not all of it: a tool that a rule closes altogether is not there, and its calls are none.
+            rules.push(Rule::new("bash", "?*", Action::Deny));
             project.notes.push("no command is run: this machine holds no cage (haft doctor says why)".to_owned());
         }
         let journal = Journal::memory();
@@ -201,7 +202,7 @@ impl Again<'_> {
         if stopped {
             return Ok(Exit::Interrupted);
         }
-        let compared = self.compare(&history, &journal, session.id(), &playback, &project).await?;
+        let compared = self.compare(&history, &journal, session.id(), &playback, &project, caged).await?;
         self.tell(&compared, &history, &project)
     }
 
@@ -237,6 +238,7 @@ impl Again<'_> {
         id: &SessionId,
         playback: &Playback,
         project: &Project,
+        caged: bool,
     ) -> Result<Compared> {
         let name = |path: &Path, name: &str| (path.display().to_string(), name.to_owned());
         let was = Normal {
@@ -268,7 +270,8 @@ impl Again<'_> {
             compared.skipped.extend(task.skipped);
             compared.difference = task.difference;
         }
-        if compared.difference.is_none() && self.recorded.start.is_none() {
+        // What commands did is not done where none was run.
+        if caged && compared.difference.is_none() && self.recorded.start.is_none() {
             let histories = std::iter::once(history).chain(self.recorded.tasks.iter().map(|(_, history)| history));
             compared.difference = files::difference(&self.folders, histories, &project.tops);
         }

@@ -151,7 +151,7 @@ fn as_value(fate: &Fate) -> Value {
         Why::Uncovered(text) => json!({ "why": "uncovered", "text": text, "forcible": false }),
         Why::Failed(text) => json!({ "why": "failed", "text": text, "forcible": false }),
     });
-    json!({ "path": fate.path.display().to_string(), "change": fate.diff, "left": left })
+    json!({ "path": fate.path.display().to_string(), "file": fate.file, "change": fate.diff, "left": left })
 }
 
 /// What is, or would be, done, file by file.
@@ -183,7 +183,7 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
                 Why::Failed(why) => format!("failed: {why}"),
             };
             // Each line its own: a name or an error may hold breaks.
-            let line = clean(&format!("  ! {}  {text}", name(fate))).replace('\n', " ");
+            let line = clean(&format!("  ! {}  {text}", fate.file)).replace('\n', " ");
             lines.push(paint.yellow(&line));
         }
     }
@@ -200,10 +200,6 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
     lines
 }
 
-fn name(fate: &Fate) -> String {
-    fate.diff.as_ref().map_or_else(|| fate.path.display().to_string(), |diff| diff.file.clone())
-}
-
 fn file_line(fate: &Fate, paint: Paint) -> Option<String> {
     let diff = fate.diff.as_ref()?;
     let sign = match diff.status {
@@ -211,7 +207,10 @@ fn file_line(fate: &Fate, paint: Paint) -> Option<String> {
         FileStatus::Deleted => "D",
         FileStatus::Modified => "M",
     };
+    let name = clean(&fate.file).replace('\n', " ");
+    if (diff.additions, diff.deletions) == (0, 0) {
+        return Some(format!("  {sign} {name}"));
+    }
     let (added, gone) = (format!("+{}", diff.additions), format!("-{}", diff.deletions));
-    let name = clean(&diff.file).replace('\n', " ");
     Some(format!("  {sign} {name}  {} {}", paint.green(&added), paint.red(&gone)))
 }

@@ -1,0 +1,87 @@
+//! `haft session undo`, `redo`, `diff` and `fork`.
+
+use crate::support::Machine;
+
+/// A session whose only turn changes `a.txt`, makes a file in a folder and removes `gone.txt` by a command.
+fn changed() -> Machine {
+    let machine = Machine::with(&[("a.txt", "one\n"), ("gone.txt", "bye\n")]);
+    let model = machine.scenario(
+        &[
+            r#"{"answer":[{"call":"edit","args":{"filePath":"a.txt","oldString":"one","newString":"two"}},
+           {"call":"write","args":{"filePath":"new/b.txt","content":"b\n"}}]}"#,
+            r#"{"answer":[{"call":"bash","args":{"command":"rm gone.txt","description":"remove"}}]}"#,
+            r#"{"answer":[{"text":"Done."}]}"#,
+        ]
+        .map(|line| line.replace('\n', " "))
+        .each_ref()
+        .map(String::as_str),
+    );
+    machine.haft(&["run", "change things", "--auto", "--model", &model]).ok();
+    assert_eq!(files(&machine), "a.txt=two new/b.txt=b");
+    machine
+}
+
+fn files(machine: &Machine) -> String {
+    let there = ["a.txt", "gone.txt", "new/b.txt"].into_iter().filter_map(|name| {
+        let text = std::fs::read_to_string(machine.project().join(name)).ok()?;
+        Some(format!("{name}={}", text.trim()))
+    });
+    there.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn files_are_listed_first_and_nothing_is_done_without_a_yes() {
+    let machine = changed();
+    let look = machine.haft(&["session", "undo", "--dry-run"]).ok();
+    for shown in ["would undo: change things", "M a.txt  +1 -1", "A gone.txt  +1 -0", "D new/b.txt  +0 -1"] {
+        assert!(look.out.contains(shown), "{shown:?} is not in {}", look.out);
+    }
+    let asked = machine.haft(&["session", "undo"]).ends(2);
+    assert!(asked.err.contains("--yes"), "{}", asked.err);
+    assert_eq!(files(&machine), "a.txt=two new/b.txt=b");
+    // Broken settings are not in the way of it.
+    machine.write("haft.json", "{ broken");
+    machine.haft(&["session", "undo", "--yes"]).ok();
+    assert_eq!(files(&machine), "a.txt=one gone.txt=bye");
+    assert!(!machine.project().join("new").exists());
+    let shown = machine.haft(&["session", "show"]).ok().out;
+    assert!(shown.contains("taken back") && !shown.contains("Done."), "{shown}");
+    machine.haft(&["session", "undo", "--yes"]).ends(1);
+    machine.haft(&["session", "redo", "--yes"]).ok();
+    assert_eq!(files(&machine), "a.txt=two new/b.txt=b");
+    machine.haft(&["session", "redo", "--yes"]).ends(1);
+}
+
+#[test]
+fn what_was_changed_since_is_left_named_and_forced() {
+    let machine = changed();
+    machine.write("a.txt", "mine\n");
+    let left = machine.haft(&["session", "undo", "--yes"]).ends(1);
+    assert!(left.out.contains("a.txt  it was changed since") && left.out.contains("--force"), "{}", left.out);
+    assert_eq!(files(&machine), "a.txt=mine gone.txt=bye");
+    machine.haft(&["session", "redo", "--yes"]).ok();
+    let json = machine.haft(&["session", "undo", "--yes", "--json", "--force", "a.txt"]).ok().json();
+    assert_eq!((json["done"].as_bool(), json["prompts"][0].as_str()), (Some(true), Some("change things")));
+    assert_eq!(files(&machine), "a.txt=one gone.txt=bye");
+    machine.haft(&["session", "redo", "--yes"]).ok();
+    assert_eq!(files(&machine), "a.txt=mine new/b.txt=b");
+}
+
+#[test]
+fn what_a_session_did_to_files_is_shown_and_a_copy_can_begin_anywhere() {
+    let machine = changed();
+    let text = machine.haft(&["session", "diff"]).ok().out;
+    assert!(text.contains("-one\n+two\n") && text.contains("+++ new/b.txt"), "{text}");
+    let rows = machine.haft(&["session", "diff", "--last", "--json"]).ok().json();
+    let named: Vec<String> =
+        rows.as_array().unwrap().iter().map(|row| format!("{} {}", row["file"], row["status"])).collect();
+    assert_eq!(named, [r#""a.txt" "modified""#, r#""gone.txt" "deleted""#, r#""new/b.txt" "added""#]);
+    let session = machine.newest_session();
+    let (id, second) =
+        (session["info"]["id"].as_str().unwrap(), session["messages"][2]["info"]["id"].as_str().unwrap());
+    let copy = machine.haft(&["session", "fork", id, "--at", second]).ok().out;
+    let shown = machine.haft(&["session", "show", copy.trim(), "--json"]).ok().json();
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 2);
+    machine.haft(&["session", "undo", copy.trim(), "--to", "msg_none", "--yes"]).ends(1);
+    machine.haft(&["session", "undo", copy.trim(), "--to", "no id", "--yes"]).ends(2);
+}

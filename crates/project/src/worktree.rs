@@ -1,0 +1,436 @@
+//! Work trees of a repository: a copy of its last commit in which somebody works apart, and what they changed there,
+//! held against what stands in the project by then.
+//!
+//! git does the copying. Nothing that a repository or its settings could have run is: no hooks, no filters, no monitors,
+//! no external diffs, and nothing is fetched.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
+
+/// Most files that may differ.
+const MAX_CHANGED: usize = 500;
+/// Largest file that is carried over, in bytes.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// Most work trees that stand at once.
+pub const MAX_TREES: usize = 32;
+/// How long one may stand that nobody looked after.
+const OLD: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// A work tree of a repository, away from it.
+#[derive(Debug, Clone)]
+pub struct Worktree {
+    /// The top of the project's own.
+    top: PathBuf,
+    /// Its own top.
+    path: PathBuf,
+    /// The commit that it began with.
+    base: String,
+}
+
+/// Why there is no work tree, or what stands in its way.
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    /// git is not there.
+    #[error("git cannot be started ({0}); without it there are no work trees")]
+    NoGit(std::io::Error),
+    /// There is nothing to copy.
+    #[error("{} has no commit yet, so there is nothing that a work tree could begin with; make one first", .0.display())]
+    NoCommit(PathBuf),
+    /// As many stand as may.
+    #[error("{MAX_TREES} work trees stand in {} already; look what is in them and remove those that are done", .0.display())]
+    Many(PathBuf),
+    /// So much was changed that it is not carried over.
+    #[error("{0} files were changed, and at most {MAX_CHANGED} are carried over at once")]
+    Much(usize),
+    /// git says no.
+    #[error("git {what} failed: {why}")]
+    Git {
+        /// What it was to do.
+        what: String,
+        /// Its last words.
+        why: String,
+    },
+    /// The disk says no.
+    #[error("cannot use {}: {source}", path.display())]
+    Disk {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// What is to be done in the project so that it has what was done in a work tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Merge {
+    /// What the files are then, by their paths from the top; `None` where one is gone.
+    pub take: Vec<(PathBuf, Option<String>)>,
+    /// Files that cannot be carried over, each with the reason. Where there are any, nothing should be.
+    pub conflicts: Vec<(PathBuf, String)>,
+}
+
+impl Worktree {
+    /// Makes a work tree of the repository at `top`, below `folder`, that begins with its last commit. What is old and
+    /// forgotten there is removed first. Takes as long as a checkout does.
+    ///
+    /// # Errors
+    ///
+    /// [`WorktreeError`], all but `Much`.
+    pub fn add(top: &Path, folder: &Path, name: &str) -> Result<Self, WorktreeError> {
+        let disk = |source| WorktreeError::Disk { path: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(disk)?;
+        sweep(folder);
+        let standing = std::fs::read_dir(folder).map_err(disk)?.count();
+        if standing >= MAX_TREES {
+            return Err(WorktreeError::Many(folder.to_owned()));
+        }
+        let none = |_| WorktreeError::NoCommit(top.to_owned());
+        let base = git(top, &filters(top)?, &["rev-parse", "--verify", "HEAD^{commit}"])?;
+        let base = said(base, "rev-parse").map_err(none)?;
+        let base = String::from_utf8_lossy(&base).trim().to_owned();
+        let path = folder.canonicalize().map_err(disk)?.join(name);
+        let at = path.as_os_str();
+        let quiet = filters(top)?;
+        // What was removed by hand is forgotten here, too.
+        git(top, &quiet, &["worktree", "prune"])?;
+        let add: Vec<&OsStr> = ["worktree", "add", "--quiet", "--detach"].map(OsStr::new).to_vec();
+        let add = [add, vec![at, OsStr::new(&base)]].concat();
+        said(git(top, &quiet, &add)?, "worktree add")?;
+        Ok(Self { top: top.to_owned(), path, base })
+    }
+
+    /// Its top.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The top of the project's own.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Holds what was done here against what stands in the project now: a three-way merge of each file that was changed.
+    ///
+    /// # Errors
+    ///
+    /// When git fails, a file cannot be read, or too many were changed.
+    pub fn merge(&self) -> Result<Merge, WorktreeError> {
+        let mut merge = Merge::default();
+        for path in self.changed()? {
+            let base = self.at_first(&path)?;
+            let (theirs, ours) = (text(&self.path.join(&path))?, text(&self.top.join(&path))?);
+            let (theirs, ours) = match (theirs, ours) {
+                (Ok(theirs), Ok(ours)) => (theirs, ours),
+                (Err(why), _) => {
+                    merge.conflicts.push((path, format!("{why}, so it is not carried over")));
+                    continue;
+                }
+                (_, Err(why)) => {
+                    merge.conflicts.push((path, format!("in the project {why}")));
+                    continue;
+                }
+            };
+            if theirs == ours || theirs == base {
+                continue;
+            }
+            if ours == base {
+                merge.take.push((path, theirs));
+                continue;
+            }
+            match (&base, &theirs, &ours) {
+                (_, Some(theirs), Some(ours)) => match self.merged(ours, base.as_deref().unwrap_or(""), theirs)? {
+                    Some(text) => merge.take.push((path, Some(text))),
+                    None => merge.conflicts.push((path, "both changed the same lines".to_owned())),
+                },
+                (_, None, _) => merge.conflicts.push((path, "it was removed, and changed in the project".to_owned())),
+                (_, _, None) => merge.conflicts.push((path, "it was changed, and removed in the project".to_owned())),
+            }
+        }
+        Ok(merge)
+    }
+
+    /// Removes it, with all that is in it.
+    ///
+    /// # Errors
+    ///
+    /// When git fails.
+    pub fn remove(&self) -> Result<(), WorktreeError> {
+        let remove = [["worktree", "remove", "--force"].map(OsStr::new).to_vec(), vec![self.path.as_os_str()]].concat();
+        said(git(&self.top, &filters(&self.top)?, &remove)?, "worktree remove").map(drop)
+    }
+
+    /// The files that are other than in the commit that it began with.
+    fn changed(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        let quiet = filters(&self.top)?;
+        let diff =
+            ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", self.base.as_str(), "--"];
+        let mut names = said(git(&self.path, &quiet, &diff)?, "diff")?;
+        let new = ["ls-files", "--others", "--exclude-standard", "-z"];
+        names.extend(said(git(&self.path, &quiet, &new)?, "ls-files")?);
+        let mut all: Vec<PathBuf> = names
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty())
+            .map(|name| PathBuf::from(OsString::from_vec(name.to_vec())))
+            .collect();
+        all.sort();
+        all.dedup();
+        if all.len() > MAX_CHANGED { Err(WorktreeError::Much(all.len())) } else { Ok(all) }
+    }
+
+    /// What a file was in the commit that it began with.
+    fn at_first(&self, path: &Path) -> Result<Option<String>, WorktreeError> {
+        let mut name = OsString::from(format!("{}:", self.base));
+        name.push(path);
+        let output = git(&self.top, &[], &[OsStr::new("cat-file"), OsStr::new("blob"), &name])?;
+        // One that was not there is made.
+        Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
+    }
+
+    /// The three as one; `None` where they do not go together.
+    fn merged(&self, ours: &str, base: &str, theirs: &str) -> Result<Option<String>, WorktreeError> {
+        let beside = self.path.with_extension("merge");
+        let disk = |source| WorktreeError::Disk { path: beside.clone(), source };
+        std::fs::create_dir_all(&beside).map_err(disk)?;
+        let files = [("ours", ours), ("base", base), ("theirs", theirs)].map(|(name, text)| (beside.join(name), text));
+        for (path, text) in &files {
+            std::fs::write(path, text).map_err(disk)?;
+        }
+        let mut merge: Vec<&OsStr> = ["merge-file", "-p", "-q"].map(OsStr::new).to_vec();
+        merge.extend(files.iter().map(|(path, _)| path.as_os_str()));
+        let output = git(&self.top, &[], &merge);
+        std::fs::remove_dir_all(&beside).map_err(disk)?;
+        let output = output?;
+        Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
+    }
+}
+
+/// Removes work trees below `folder` that nobody looked after for long. What git keeps of them it forgets by itself.
+fn sweep(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.filter_map(Result::ok).take(2 * MAX_TREES) {
+        let touched = entry.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let is_old = SystemTime::now().duration_since(touched).is_ok_and(|age| age > OLD);
+        // A link is not followed: what it leads to is not ours.
+        if is_old && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            // One that cannot be removed counts on, and is tried again.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The text of a file as it can be carried over: `Ok(None)` where there is none, `Err` with what keeps it from that.
+fn text(path: &Path) -> Result<Result<Option<String>, &'static str>, WorktreeError> {
+    let disk = |source| WorktreeError::Disk { path: path.to_owned(), source };
+    let meta = match path.symlink_metadata() {
+        Ok(meta) => meta,
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(Ok(None));
+        }
+        Err(error) => return Err(disk(error)),
+    };
+    if !meta.is_file() {
+        return Ok(Err("it is no plain file"));
+    }
+    if meta.len() > MAX_BYTES {
+        return Ok(Err("it is too large"));
+    }
+    let bytes = std::fs::read(path).map_err(disk)?;
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) if text.contains('\0') => Err("it is no text"),
+        Ok(text) if text.contains('\r') || !(text.is_empty() || text.ends_with('\n')) => {
+            Err("its lines do not end as those of a patch")
+        }
+        Ok(text) => Ok(Some(text)),
+        Err(_) => Err("it is no text"),
+    })
+}
+
+/// The settings that switch off every filter that `top` knows.
+fn filters(top: &Path) -> Result<Vec<String>, WorktreeError> {
+    let named = git(top, &[], &["config", "-z", "--name-only", "--get-regexp", r"^filter\..*"])?.stdout;
+    let mut quiet = Vec::new();
+    for name in named.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok()) {
+        let Some((driver, _)) = name.strip_prefix("filter.").and_then(|name| name.rsplit_once('.')) else { continue };
+        quiet.extend(["clean=", "smudge=", "process=", "required=false"].map(|end| format!("filter.{driver}.{end}")));
+    }
+    quiet.sort();
+    quiet.dedup();
+    Ok(quiet)
+}
+
+/// Runs git in `folder` with `settings` over all others.
+fn git<A: AsRef<OsStr>>(folder: &Path, settings: &[String], args: &[A]) -> Result<Output, WorktreeError> {
+    let quiet = [
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "core.autocrlf=false",
+        "core.untrackedCache=false",
+        "gc.auto=0",
+        "maintenance.auto=false",
+        "submodule.recurse=false",
+        "protocol.allow=never",
+    ];
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).arg("--no-pager");
+    for setting in quiet.into_iter().chain(settings.iter().map(String::as_str)) {
+        command.arg("-c").arg(setting);
+    }
+    // What the caller's own git is about is not this.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_COMMON_DIR", "GIT_PREFIX"] {
+        command.env_remove(name);
+    }
+    let fixed =
+        [("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_LITERAL_PATHSPECS", "1"), ("LC_ALL", "C")];
+    command.args(args.iter().map(AsRef::as_ref)).envs(fixed).stdin(Stdio::null());
+    command.output().map_err(WorktreeError::NoGit)
+}
+
+/// What git wrote, if it did what it was to.
+fn said(output: Output, what: &str) -> Result<Vec<u8>, WorktreeError> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    let why = why.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it did not say why").to_owned();
+    Err(WorktreeError::Git { what: what.to_owned(), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ground {
+        folder: tempfile::TempDir,
+    }
+
+    impl Ground {
+        /// A repository whose commit has `files`.
+        fn with(files: &[(&str, &str)]) -> Self {
+            let ground = Self { folder: tempfile::tempdir().unwrap() };
+            std::fs::create_dir(ground.top()).unwrap();
+            ground.git(&["init", "-q"]);
+            for (name, text) in files {
+                ground.put(&ground.top(), name, text);
+            }
+            ground.git(&["add", "."]);
+            ground.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "first"]);
+            ground
+        }
+
+        fn top(&self) -> PathBuf {
+            self.folder.path().canonicalize().unwrap().join("top")
+        }
+
+        fn git(&self, args: &[&str]) {
+            assert!(Command::new("git").arg("-C").arg(self.top()).args(args).status().unwrap().success(), "{args:?}");
+        }
+
+        fn put(&self, top: &Path, name: &str, text: &str) {
+            let path = top.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+
+        fn tree(&self, name: &str) -> Worktree {
+            Worktree::add(&self.top(), &self.folder.path().join("trees"), name).unwrap()
+        }
+    }
+
+    fn lines(changed: &[(usize, &str)]) -> String {
+        let line =
+            |at: usize| changed.iter().find(|(n, _)| *n == at).map_or(at.to_string(), |(_, text)| (*text).to_owned());
+        (0..20).map(|at| line(at) + "\n").collect()
+    }
+
+    #[test]
+    fn each_file_is_merged_with_what_stands_in_the_project() {
+        let plain = lines(&[]);
+        let names = ["same", "theirs", "both", "apart", "gone", "gone-here", "gone-both"];
+        let ground = Ground::with(&names.map(|name| (name, plain.as_str())));
+        let tree = ground.tree("one");
+        assert_eq!(tree.merge().unwrap(), Merge::default());
+        let (top, there) = (ground.top(), tree.path().to_owned());
+        ground.put(&there, "theirs", &lines(&[(1, "x")]));
+        ground.put(&there, "sub/new", "new\n");
+        ground.put(&there, "both", &lines(&[(1, "x")]));
+        ground.put(&top, "both", &lines(&[(18, "y")]));
+        ground.put(&there, "apart", &lines(&[(1, "x")]));
+        ground.put(&top, "apart", &lines(&[(1, "y")]));
+        std::fs::remove_file(there.join("gone")).unwrap();
+        std::fs::remove_file(there.join("gone-here")).unwrap();
+        ground.put(&top, "gone-here", &lines(&[(3, "y")]));
+        for top in [&top, &there] {
+            std::fs::remove_file(top.join("gone-both")).unwrap();
+        }
+        ground.put(&there, "raw", "a\u{0}b");
+        let Merge { take, conflicts } = tree.merge().unwrap();
+        let take: Vec<_> = take.iter().map(|(path, text)| (path.to_str().unwrap(), text.as_deref())).collect();
+        let both = lines(&[(1, "x"), (18, "y")]);
+        let theirs = lines(&[(1, "x")]);
+        let want = [("both", Some(&*both)), ("gone", None), ("sub/new", Some("new\n")), ("theirs", Some(&*theirs))];
+        assert_eq!(take, want);
+        let conflicts: Vec<_> = conflicts.iter().map(|(path, why)| (path.to_str().unwrap(), why.as_str())).collect();
+        let want = [
+            ("apart", "both changed the same lines"),
+            ("gone-here", "it was removed, and changed in the project"),
+            ("raw", "it is no text, so it is not carried over"),
+        ];
+        assert_eq!(conflicts, want);
+        // What was committed there counts too.
+        let commit = ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "second"];
+        assert!(Command::new("git").arg("-C").arg(&there).args(commit).status().unwrap().success());
+        assert_eq!(tree.merge().unwrap().take.len(), 4);
+        tree.remove().unwrap();
+        assert!(!there.exists() && top.join("apart").exists());
+    }
+
+    #[test]
+    fn nothing_of_the_repositorys_is_run() {
+        let ground = Ground::with(&[("a", "a\n"), (".gitattributes", "* filter=evil diff=evil\n")]);
+        let ran = ground.folder.path().join("ran");
+        let run = format!("touch {}; cat", ran.display());
+        for key in
+            ["filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "diff.evil.command", "core.fsmonitor"]
+        {
+            ground.git(&["config", key, &run]);
+        }
+        ground.git(&["config", "filter.evil.required", "true"]);
+        for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
+            let path = ground.top().join(".git/hooks").join(hook);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, format!("#!/bin/sh\n{run}\n")).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(path, mode).unwrap();
+        }
+        let tree = ground.tree("one");
+        ground.put(tree.path(), "a", "b\n");
+        assert_eq!(tree.merge().unwrap().take, [(PathBuf::from("a"), Some("b\n".to_owned()))]);
+        tree.remove().unwrap();
+        assert!(!ran.exists());
+    }
+
+    #[test]
+    fn there_are_bounds_and_what_is_old_goes() {
+        let ground = Ground::with(&[("a", "a\n")]);
+        let folder = ground.folder.path().join("trees");
+        for n in 0..MAX_TREES {
+            std::fs::create_dir_all(folder.join(n.to_string())).unwrap();
+        }
+        let error = Worktree::add(&ground.top(), &folder, "x").unwrap_err().to_string();
+        assert!(error.starts_with("32 work trees stand in "), "{error}");
+        let old = SystemTime::now() - 2 * OLD;
+        std::fs::File::open(folder.join("3")).unwrap().set_modified(old).unwrap();
+        let tree = Worktree::add(&ground.top(), &folder, "x").unwrap();
+        assert!(!folder.join("3").exists() && tree.path().join("a").exists());
+    }
+
+    #[test]
+    fn without_a_commit_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Worktree::add(folder.path(), &folder.path().join("trees"), "x").unwrap_err().to_string();
+        assert!(error.contains("has no commit yet"), "{error}");
+    }
+}
