@@ -19,7 +19,7 @@ pub(super) fn one_line(text: &str) -> String {
 pub(super) fn sessions(records: &[Record], current: Option<&str>, paint: Paint) -> Vec<String> {
     let row = |(at, record): (usize, &Record)| {
         let mark = mark(current == Some(record.id.as_str()));
-        let when = paint.dim(&ago(record.time.updated));
+        let when = paint.dim(&format!("{:>12}", ago(record.time.updated)));
         let id = paint.dim(record.id.as_str());
         format!("{mark}{:>3}  {when}  {}  {id}", at + 1, one_line(&record.title))
     };
@@ -147,7 +147,7 @@ mod tests {
     fn a_title_is_one_line_that_obeys_nothing() {
         let lines = sessions(&[record("fix\nit\u{1b}[2J"), record("b")], None, Paint::OFF);
         assert_eq!(lines.len(), 2);
-        assert!(lines[0].starts_with("    1       0 s  fix it") && !lines[0].contains('\u{1b}'), "{lines:?}");
+        assert!(lines[0].starts_with("    1       0 s ago  fix it") && !lines[0].contains('\u{1b}'), "{lines:?}");
         let id = record("b").id;
         assert!(sessions(&[record("b")], Some(id.as_str()), Paint::OFF)[0].starts_with("●   1"));
     }

@@ -122,7 +122,7 @@ mod tests {
             deletions: 1,
             status: FileStatus::Modified,
         };
-        Fate { path: format!("/p/{name}").into(), diff: Some(diff), left }
+        Fate { path: format!("/p/{name}").into(), file: name.to_owned(), diff: Some(diff), left }
     }
 
     #[test]

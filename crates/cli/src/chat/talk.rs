@@ -97,6 +97,8 @@ struct Running {
     before: (Tokens, f64),
     /// Whether a model is asked.
     asks_model: bool,
+    /// Whether somebody here waits for its end; else its status tells of that.
+    is_awaited: bool,
     /// What is to be said when all of it has ended.
     notes: Vec<String>,
 }
@@ -196,7 +198,7 @@ impl Talk {
         if let Some(record) = latest.first() {
             let title = lists::one_line(&record.title);
             let ago = crate::commands::session::ago(record.time.updated);
-            let line = format!("/continue lists earlier sessions; the latest, {}: {title}", ago.trim());
+            let line = format!("/continue lists earlier sessions; the latest, {ago}: {title}");
             self.face.note(vec![self.looks.paint.dim(&line)]);
         }
     }
@@ -446,7 +448,7 @@ impl Talk {
         }
         match self.session().await {
             Ok(session) => {
-                self.begin(false);
+                self.begin(false, true);
                 self.turns.spawn(async move { session.shell(line).await });
             }
             Err(error) => self.complain(&describe(&error)),
@@ -455,15 +457,15 @@ impl Talk {
 
     /// Runs `turn`, which asks a model.
     pub(super) fn start(&mut self, turn: impl Future<Output = Result<TurnEnd, SessionError>> + Send + 'static) {
-        self.begin(true);
+        self.begin(true, true);
         self.turns.spawn(turn);
     }
 
-    fn begin(&mut self, asks_model: bool) {
+    fn begin(&mut self, asks_model: bool, is_awaited: bool) {
         let before = self.record.as_ref().map(|record| (record.tokens, record.cost)).unwrap_or_default();
         let began_ms = self.setup.as_ref().map_or(0, |setup| setup.clock.now_ms());
         let (began, notes) = (Instant::now(), Vec::new());
-        self.running.get_or_insert(Running { began, began_ms, before, asks_model, notes });
+        self.running.get_or_insert(Running { began, began_ms, before, asks_model, is_awaited, notes });
     }
 
     /// Whether something runs, which is then said.
@@ -566,9 +568,9 @@ impl Talk {
             return false;
         }
         match (status, &self.running) {
-            (Status::Busy | Status::Retry { .. }, None) => self.begin(true),
-            (Status::Idle, Some(_)) => self.finish(),
-            (Status::Busy | Status::Retry { .. }, Some(_)) | (Status::Idle, None) => return false,
+            (Status::Busy | Status::Retry { .. }, None) => self.begin(true, false),
+            (Status::Idle, Some(Running { is_awaited: false, .. })) => self.finish(),
+            (Status::Busy | Status::Retry { .. } | Status::Idle, _) => return false,
         }
         true
     }
