@@ -93,7 +93,6 @@ pub use past::Past;
 pub use policy::{Commands, Folders, compose, one_shot, session_rules};
 pub use portable::{BadPortable, Portable};
 pub use prompt::{Delivery, Prompt, check_format};
-pub use prompt::{Prompt, check_format};
 pub use questions::{NoQuestion, Questions};
 pub use session::Session;
 pub use setup::{Models, NewSession, Options, Setup, Tasks, TurnLimits};

@@ -56,6 +56,7 @@ fn history(words: &str) -> History {
                 format: None,
                 summary: None,
                 system: None,
+                variant: None,
             }),
         };
         let part = |(within, kind)| Part {
