@@ -112,3 +112,39 @@ fn a_call_that_still_runs_is_shown() {
     let after = machine.haft(&["session", "show"]).ok().out;
     assert!(after.contains("$ until [ -e go ]") && !after.contains("(has not ended)"), "{after}");
 }
+
+#[test]
+fn a_session_is_summed_up_named_and_gone_on_with() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[
+        r#"{"answer":[{"text":"One."}]}"#,
+        r#"{"answer":[{"error":{"kind":"too_long","message":"too much"}}]}"#,
+        r#"{"answer":[{"text":"Two."}]}"#,
+        r#"{"for":"compaction","answer":[{"text":"The first notes."}]}"#,
+        r#"{"for":"compaction","answer":[{"text":"The second notes."}]}"#,
+        r#"{"for":"title","answer":[{"text":"Login fails"}]}"#,
+    ]);
+    machine.haft(&["run", "the login fails since yesterday", "--model", &model]).ok();
+    assert!(machine.haft(&["session", "list"]).ok().out.contains("Login fails"));
+    // A request that was too long is made again, shorter; the summary is not the answer.
+    let ran = machine.haft(&["run", "go on", "--continue", "--model", &model]).ok();
+    assert_eq!(ran.out, "Two.\n");
+    assert!(ran.err.contains("summed up to make room"), "{}", ran.err);
+    let ran = machine.haft(&["session", "compact", "--focus", "the tests"]).ok();
+    assert_eq!(ran.out, "The second notes.\n");
+    let shown = machine.haft(&["session", "show"]).ok().out;
+    for shown_still in ["the login fails since yesterday", "One.", "The first notes.", "Two.", "The second notes."] {
+        assert!(shown.contains(shown_still), "{shown_still:?} is not in: {shown}");
+    }
+    // Nothing was said since.
+    machine.haft(&["session", "compact"]).ends(1).says(&["there is nothing to sum up"]);
+}
+
+#[test]
+fn a_run_that_goes_in_circles_fails_and_says_why() {
+    let machine = Machine::with(&[]);
+    let look = r#"{"answer":[{"call":"glob","args":{"pattern":"*"}}]}"#;
+    let model = machine.scenario(&[look, look, look, r#"{"answer":[{"text":"never"}]}"#]);
+    let ran = machine.haft(&["run", "go", "--model", &model]).ends(1);
+    ran.says(&["same call of glob over and over", "doom_loop"]);
+}
