@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::scene::{Scene, call, says};
 
-/// Files that may be changed, by their number. The last ones are only touched where the person does nothing: there a file
-/// may become a folder.
+/// Files that may be changed, by their number. The last one is only touched where the person does nothing: there a file may
+/// go and a folder of its name come later.
 const NAMES: [&str; 5] = ["a", "b", "sub/c", "new/d", "a/in"];
 
 /// One thing that somebody does.
@@ -32,14 +32,13 @@ enum Deed {
 }
 
 /// What a command does to `$f`, with `$n` to tell it apart. None fails where nothing is there.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 7] = [
     "mkdir -p \"$(dirname $f)\"; echo agent $n > $f",
     "rm -rf $f",
     "mkdir -p \"$(dirname $f)\"; rm -rf $f; ln -s agent-$n $f",
     "mkdir -p \"$(dirname $f)\"; printf 'agent\\000%s' $n > $f",
     "test -f $f && chmod 755 $f; true",
     "test -e $f && mv $f moved-$n; true",
-    "rm -rf $f; mkdir -p $f; echo $n > $f/deep",
     "test -f $f && mkdir -p whole && mv $f whole/$n; true",
 ];
 

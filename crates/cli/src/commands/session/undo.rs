@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use haft_permission::Answerer;
 use haft_project::Place;
 use haft_protocol::{FileStatus, Id, MessageId, Session as Record};
 use haft_session::{Fate, Force, Rewind, Rewound, Session, To, Why};
@@ -10,7 +11,7 @@ use haft_store::Journal;
 use serde_json::{Value, json};
 
 use crate::args::{How, Redo, Undo};
-use crate::ask::read_line;
+use crate::ask::{answerer, read_line};
 use crate::folders::Folders;
 use crate::render::{self, Paint, clean};
 use crate::report::{Exit, Usage};
@@ -113,15 +114,16 @@ fn forced(file: &Path) -> PathBuf {
 }
 
 async fn agreed(way: Way) -> Result<bool> {
+    let nobody =
+        || Usage(format!("nobody is there to ask; say --yes, or --dry-run to look (haft session {})", way.name()));
+    if answerer(false) != Answerer::Person {
+        return Err(nobody().into());
+    }
     let shown = format!("{} this? [y/N] ", if way == Way::Back { "Undo" } else { "Redo" });
-    let line = tokio::task::spawn_blocking(move || read_line(&shown)).await?;
-    match line {
+    match tokio::task::spawn_blocking(move || read_line(&shown)).await? {
         Ok(Some(line)) => Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")),
         Ok(None) => Ok(false),
-        Err(_) => {
-            Err(Usage(format!("nobody is there to ask; say --yes, or --dry-run to look (haft session {})", way.name()))
-                .into())
-        }
+        Err(_) => Err(nobody().into()),
     }
 }
 
