@@ -57,7 +57,6 @@ fn history(words: &str) -> History {
                 format: None,
                 summary: None,
                 system: None,
-                variant: None,
             }),
         };
         let part = |(within, kind)| Part {
