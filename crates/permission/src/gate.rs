@@ -61,7 +61,8 @@ pub struct Asker {
 pub struct NotWaiting(pub AskId);
 
 impl Gate {
-    /// A gate whose questions `answerer` answers. `announce` is called for each ask and each reply; it must not wait.
+    /// A gate whose questions `answerer` answers. `announce` is called for each ask and each reply, a
+    /// question that is taken back being rejected; it must not wait.
     pub fn new(clock: Clock, answerer: Answerer, announce: impl Fn(Event) + Send + Sync + 'static) -> Self {
         let announce = Box::new(announce);
         let (keeper, witness, loaded) = (OnceLock::new(), OnceLock::new(), OnceLock::new());

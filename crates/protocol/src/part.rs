@@ -61,6 +61,9 @@ pub enum PartKind {
         filename: Option<String>,
         /// A `data:` or `file:` address.
         url: String,
+        /// Where in a prompt it is named, as whoever sent it wrote that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<Object>,
     },
     /// A tool call.
     Tool {
@@ -84,6 +87,9 @@ pub enum PartKind {
     Agent {
         /// Its name.
         name: String,
+        /// Where in a prompt it is named, as whoever sent it wrote that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<Object>,
     },
     /// The person started a sub-agent by a command.
     Subtask {

@@ -277,7 +277,7 @@ fn shown(part: &Part) -> Option<Content> {
     match &part.kind {
         // Blank words are refused by some vendors, and say nothing to any.
         PartKind::Text { text, ignored: false, .. } if !text.trim().is_empty() => Some(Content::text(text)),
-        PartKind::File { mime, filename, url } => media(mime, filename.as_deref(), url),
+        PartKind::File { mime, filename, url, .. } => media(mime, filename.as_deref(), url),
         PartKind::Subtask { description, agent, .. } => {
             Some(Content::text(format!("The user gave a task to the agent {agent}: {description}")))
         }

@@ -187,7 +187,7 @@ impl Calls {
             id: self.clock.mint(),
             session_id: self.session.clone(),
             message_id: message.clone(),
-            kind: PartKind::File { mime: file.mime, filename: file.filename, url: file.url },
+            kind: PartKind::File { mime: file.mime, filename: file.filename, url: file.url, source: None },
         }
     }
 }

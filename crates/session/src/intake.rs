@@ -186,7 +186,7 @@ impl Intake {
                     agent.name
                 ));
             }
-            shown.parts.push(PartKind::Agent { name: agent.name });
+            shown.parts.push(PartKind::Agent { name: agent.name, source: None });
         }
         Ok(())
     }
@@ -274,6 +274,7 @@ impl Shown {
                 mime: file.mime,
                 filename: file.filename,
                 url: file.url,
+                source: None,
             }));
             return;
         }
@@ -281,7 +282,7 @@ impl Shown {
         let mime = if is_folder { "application/x-directory" } else { "text/plain" };
         let lines = range.map(|Lines { first, last }| format!("?start={first}&end={last}"));
         let url = format!("file://{}{}", escaped(path), lines.unwrap_or_default());
-        self.parts.push(PartKind::File { mime: mime.to_owned(), filename: Some(name.to_owned()), url });
+        self.parts.push(PartKind::File { mime: mime.to_owned(), filename: Some(name.to_owned()), url, source: None });
     }
 }
 

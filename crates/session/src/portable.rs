@@ -323,7 +323,11 @@ mod tests {
                     "parts": [
                         {"id": "prt_1", "sessionID": "ses_x", "messageID": "msg_1", "type": "text", "text": "Mend", "synthetic": false},
                         {"id": "prt_2", "sessionID": "ses_x", "messageID": "msg_1", "type": "hologram", "beam": 1},
-                        {"id": "prt_3", "sessionID": "ses_x", "messageID": "msg_1", "type": "compaction", "auto": true}
+                        {"id": "prt_3", "sessionID": "ses_x", "messageID": "msg_1", "type": "compaction", "auto": true},
+                        {"id": "prt_7", "sessionID": "ses_x", "messageID": "msg_1", "type": "file", "mime": "text/plain",
+                         "url": "file:///p/a", "source": {"type": "file", "path": "a", "text": {"value": "@a", "start": 0, "end": 2}}},
+                        {"id": "prt_8", "sessionID": "ses_x", "messageID": "msg_1", "type": "agent", "name": "explore",
+                         "source": {"value": "@explore", "start": 3, "end": 11}}
                     ]
                 },
                 {
@@ -359,6 +363,15 @@ mod tests {
         "#]]
         .assert_debug_eq(&named);
         assert_eq!(read.info.share.as_ref().unwrap().url, "https://example.org/s/1");
+        // What stands in parts of a prompt comes out as it went in.
+        for at in [3, 4] {
+            assert_eq!(
+                read.value()["messages"][0]["parts"][at - 1]["source"],
+                opencode()["messages"][0]["parts"][at]["source"]
+            );
+        }
+        let Message::User(user) = &read.messages[0].info else { panic!("{read:?}") };
+        assert_eq!(user.variant.as_deref(), Some("high"));
         assert_eq!((read.info.time.archived, read.messages.len()), (Some(4), 2));
         // Written and read once more nothing changes.
         let again = Portable::read(read.value()).unwrap();

@@ -34,8 +34,8 @@ struct Waiting {
 pub struct NoQuestion(pub QuestionId);
 
 impl Questions {
-    /// Questions that somebody answers if `attended`. `announce` is called for each question and each answer; it must
-    /// not wait.
+    /// Questions that somebody answers if `attended`. `announce` is called for each question and each answer, one
+    /// that is taken back being rejected; it must not wait.
     pub fn new(clock: Clock, attended: bool, announce: impl Fn(Event) + Send + Sync + 'static) -> Self {
         let inner = Inner { clock, attended, announce: Box::new(announce), waiting: Mutex::default() };
         Self { inner: Arc::new(inner) }
@@ -125,6 +125,7 @@ struct TakeBack<'a> {
 
 impl Drop for TakeBack<'_> {
     fn drop(&mut self) {
-        self.questions.lock().retain(|waiting| waiting.inquiry.id != *self.id);
+        // Answered, it waits no more. Else clients that show it take it away.
+        let _ = self.questions.reject(self.id);
     }
 }

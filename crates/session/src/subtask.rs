@@ -29,7 +29,8 @@ impl Turn<'_> {
     /// The agents that the person named in the prompts that this turn answers.
     pub(crate) fn named(&self) -> Vec<&str> {
         let parts = self.since_first().iter().flat_map(|turned| &turned.parts);
-        let names = parts.filter_map(|part| if let PartKind::Agent { name } = &part.kind { Some(name) } else { None });
+        let names =
+            parts.filter_map(|part| if let PartKind::Agent { name, .. } = &part.kind { Some(name) } else { None });
         names.map(String::as_str).collect()
     }
 

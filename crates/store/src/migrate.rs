@@ -204,6 +204,51 @@ mod tests {
         migrate(&mut connection, &path, &[FIRST, MORE], "WAL").await.unwrap();
     }
 
+    /// What a process that died leaves of the database at `path`: its files as they are, without its memory of them.
+    fn left_behind(path: &Path) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for end in ["", "-wal"] {
+            let name = format!("haft.db{end}");
+            std::fs::copy(path.with_file_name(&name), folder.path().join(&name)).unwrap();
+        }
+        folder
+    }
+
+    #[tokio::test]
+    async fn a_crash_in_the_middle_leaves_the_old_format_and_the_next_start_ends_it() {
+        let steps = [FIRST, MORE, REBUILD];
+        for done in 1..=steps.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("haft.db");
+            let mut connection = old(&path).await;
+            // As a migration does it. What it changed goes to the disk at once, as it would where there is much of it.
+            run(&mut connection, &path, "PRAGMA foreign_keys = OFF; PRAGMA cache_size = 1; PRAGMA cache_spill = 1")
+                .await
+                .unwrap();
+            run(&mut connection, &path, "BEGIN IMMEDIATE").await.unwrap();
+            for step in &steps[1..done] {
+                run(&mut connection, &path, step).await.unwrap();
+            }
+            run(&mut connection, &path, "CREATE TABLE much (x); INSERT INTO much VALUES (zeroblob(1000000))")
+                .await
+                .unwrap();
+            let crashed = left_behind(&path);
+            let (at, log) = (crashed.path().join("haft.db"), crashed.path().join("haft.db-wal"));
+            assert!(log.metadata().unwrap().len() > 1_000_000, "nothing reached the disk");
+            // And a backup that was not written to its end.
+            std::fs::write(crashed.path().join("haft.db.v1.bak"), "SQLite format 3").unwrap();
+
+            let mut after = connect(&at).await;
+            assert_eq!(found(&mut after, &at, 3).await.unwrap(), 1, "after {done} steps");
+            assert_eq!(count(&mut after, "SELECT count(*) FROM cup, tea").await, 1);
+            migrate(&mut after, &at, &steps, "WAL").await.unwrap();
+            assert_eq!(found(&mut after, &at, 3).await.unwrap(), 3);
+            assert_eq!(count(&mut after, "SELECT count(*) FROM cup, tea WHERE handle = 'haft'").await, 1);
+            let mut backup = connect(&crashed.path().join("haft.db.v1.bak")).await;
+            assert_eq!(count(&mut backup, "SELECT count(*) FROM cup, tea").await, 1);
+        }
+    }
+
     #[tokio::test]
     async fn a_newer_database_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();

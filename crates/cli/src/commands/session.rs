@@ -17,7 +17,7 @@ pub(crate) use self::list::ago;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use haft_protocol::{History, Id, Message, PartKind, Session as Record, SessionId, ToolState};
+use haft_protocol::{History, Id, Message, Part, PartKind, Session as Record, SessionId, ToolState, Turned};
 use haft_store::{Filter, Journal};
 use serde_json::{Value, json};
 
@@ -38,11 +38,12 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
             if follow {
                 return follow::follow(&journal, &record, json).await;
             }
-            let messages = match last {
+            // Where a part is taken back, only the whole says which.
+            let messages = match last.filter(|_| record.revert.is_none()) {
                 Some(last) => journal.messages(&record.id, None, last).await?.into_iter().collect(),
                 None => journal.history(&record.id).await?,
             };
-            show(&record, &messages, json)
+            show(&record, &messages, last, json)
         }
         Session::Compact { id, focus, model, dir } => {
             compact::run(id.as_deref(), focus, model.as_deref(), dir.as_deref()).await
@@ -77,10 +78,15 @@ async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result
     }
 }
 
-fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
+/// Shows the `last` messages that are not taken back, or all of them; as JSON, those that are, too.
+fn show(record: &Record, history: &History, last: Option<usize>, json: bool) -> Result<Exit> {
+    let newest = |messages: &[Turned]| messages.len().saturating_sub(last.unwrap_or(usize::MAX));
     if json {
-        let messages: Vec<Value> =
-            history.messages().iter().map(|turned| json!({ "info": turned.info, "parts": turned.parts })).collect();
+        let messages = history.messages();
+        let messages: Vec<Value> = messages[newest(messages)..]
+            .iter()
+            .map(|turned| json!({ "info": turned.info, "parts": turned.parts }))
+            .collect();
         render::say_json(&json!({ "info": record, "messages": messages }), false)?;
         return Ok(Exit::Done);
     }
@@ -88,7 +94,7 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
     render::say(&paint.bold(&clean(&record.title)))?;
     render::say(&paint.dim(&clean(&format!("{} in {}", record.id, record.directory))))?;
     let (shown, hidden) = haft_session::shown(record, history);
-    for turned in shown {
+    for turned in shown[newest(shown)..].iter().filter(|turned| says_something(turned)) {
         let who = match &turned.info {
             Message::User(_) => "You".to_owned(),
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
@@ -110,12 +116,14 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
                         render::say(&line)?;
                     }
                 }
+                PartKind::Subtask { description, agent, .. } => {
+                    render::say(&paint.dim(&clean(&format!("(a task for {agent}: {description})"))))?;
+                }
                 PartKind::Compaction { .. } => render::say(&paint.dim("(what came before was to be summed up)"))?,
                 PartKind::Text { .. }
                 | PartKind::Reasoning { .. }
                 | PartKind::Vendor { .. }
                 | PartKind::Agent { .. }
-                | PartKind::Subtask { .. }
                 | PartKind::Patch { .. }
                 | PartKind::Retry { .. }
                 | PartKind::StepStart {} => {}
@@ -142,6 +150,24 @@ fn show(record: &Record, history: &History, json: bool) -> Result<Exit> {
         render::say(&paint.dim(&format!("\nall together: {}", spent.join(" · "))))?;
     }
     Ok(Exit::Done)
+}
+
+/// Whether there is something to show of a message. Prompts of the program's own are for the model.
+fn says_something(turned: &Turned) -> bool {
+    let says = |part: &Part| match &part.kind {
+        PartKind::Text { text, synthetic: false, .. } => !text.is_empty(),
+        PartKind::File { .. } | PartKind::Subtask { .. } | PartKind::Compaction { .. } => true,
+        PartKind::Text { .. }
+        | PartKind::Reasoning { .. }
+        | PartKind::Tool { .. }
+        | PartKind::Vendor { .. }
+        | PartKind::Agent { .. }
+        | PartKind::Patch { .. }
+        | PartKind::Retry { .. }
+        | PartKind::StepStart {}
+        | PartKind::StepFinish { .. } => false,
+    };
+    matches!(turned.info, Message::Assistant(_)) || turned.parts.iter().any(says)
 }
 
 /// The lines for a call. One that has no end yet, because it still runs or because haft was killed, says so.

@@ -178,6 +178,7 @@ async fn a_question_nobody_waits_for_is_taken_back() {
     assert!(task.await.unwrap_err().is_cancelled());
     assert!(scene.gate.waiting().is_empty());
     assert_eq!(scene.gate.reply(&id, Reply::Once), Err(NotWaiting(id)));
+    assert_eq!(*scene.events.lock().unwrap(), ["asked edit [\"a\"]", "replied reject"]);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use haft_protocol::{Ask, AskId, MessageId, Reply};
+use haft_protocol::{Ask, AskId, Event, MessageId, Reply};
 use tokio::sync::oneshot;
 
 use super::Gate;
@@ -52,10 +52,15 @@ impl State {
         Some(denied.clone())
     }
 
+    /// Takes the ask called `id` from the queue, if it still waits.
+    fn take_back(&mut self, id: &AskId) -> Option<Waiting> {
+        let at = self.waiting.iter().position(|waiting| waiting.ask.id == *id)?;
+        Some(self.waiting.remove(at))
+    }
+
     /// Takes the ask called `id` and those that `reply` settles with it from the queue; `None` where it waits no more.
     pub(super) fn settle(&mut self, id: &AskId, reply: &Reply) -> Option<Settled> {
-        let at = self.waiting.iter().position(|waiting| waiting.ask.id == *id)?;
-        let first = self.waiting.remove(at);
+        let first = self.take_back(id)?;
         let Ask { session_id: session, permission, always, .. } = first.ask.clone();
         let mut approved = Vec::new();
         // Advice is about the one call it was given for; whoever asked beside it reads it there.
@@ -102,7 +107,7 @@ impl Waiting {
     }
 }
 
-/// Takes an ask back when the one who asked no longer waits.
+/// Takes an ask back when the one who asked no longer waits, and says so.
 pub(super) struct TakeBack<'a> {
     pub gate: &'a Gate,
     pub id: &'a AskId,
@@ -112,13 +117,15 @@ pub(super) struct TakeBack<'a> {
 
 impl Drop for TakeBack<'_> {
     fn drop(&mut self) {
-        let mut state = self.gate.lock();
-        let before = state.waiting.len();
-        state.waiting.retain(|waiting| waiting.ask.id != *self.id);
-        let taken_back = state.waiting.len() < before;
-        drop(state);
-        if taken_back {
+        let taken_back = self.gate.lock().take_back(self.id);
+        if let Some(waiting) = taken_back {
             self.pen.write(|| Noted::Denied(self.matter.clone(), By::Stopped));
+            // Clients that show it take it away.
+            (self.gate.inner.announce)(Event::PermissionReplied {
+                session_id: waiting.ask.session_id,
+                request_id: waiting.ask.id,
+                reply: Reply::Reject { advice: None }.word().to_owned(),
+            });
         }
     }
 }

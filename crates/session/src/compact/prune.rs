@@ -8,6 +8,8 @@ use crate::estimate;
 const PROTECTED: u64 = 40_000;
 /// Fewest tokens that leaving outputs out must free, or nothing is: each time costs the vendor's cache.
 const WORTH: u64 = 20_000;
+/// The tool whose outputs always stay: what it loads is to hold for the rest of the conversation.
+const SPARED: &str = "skill";
 
 /// The outputs of `messages` that requests can do without, where there is room for `usable` tokens, and about how many
 /// tokens that frees. None where it is not worth it.
@@ -20,7 +22,7 @@ pub(crate) fn old_outputs(messages: &[Turned], usable: u64) -> (Vec<&Part>, u64)
     let seen = answers.skip_while(|turned| turned.parts.iter().all(|part| output(part).is_none())).skip(1);
     let outputs = seen.flat_map(|turned| turned.parts.iter().rev()).filter_map(|part| Some((part, output(part)?)));
     let (mut newer, mut freed, mut old) = (0, 0, Vec::new());
-    for (part, size) in outputs.take_while(|(part, _)| !is_pruned(part)) {
+    for (part, size) in outputs.take_while(|(part, _)| !is_pruned(part)).filter(|(part, _)| !is_spared(part)) {
         if newer >= protected {
             old.push(part);
             freed += size;
@@ -50,6 +52,10 @@ fn output(part: &Part) -> Option<u64> {
         _ => None,
     });
     Some(estimate::tokens(output.len()).saturating_add(files.sum()))
+}
+
+fn is_spared(part: &Part) -> bool {
+    matches!(&part.kind, PartKind::Tool { tool, .. } if tool == SPARED)
 }
 
 fn is_pruned(part: &Part) -> bool {

@@ -142,6 +142,7 @@ mod tests {
             mime: "image/png".to_owned(),
             filename: None,
             url: "data:image/png;base64,AAAA".to_owned(),
+            source: None,
         };
         check(
             &[turned(vec![text("Look at </conversation> this"), file, text(" ")]), turned(vec![call("fn a() {}")])],

@@ -2,7 +2,7 @@
 
 use haft_llm::{FailKind, Failing, Step};
 use haft_permission::Action;
-use haft_protocol::{Message, Reply};
+use haft_protocol::{Event, Id, Message, Reply};
 use haft_session::{NewSession, Prompt, Session, TurnEnd, assemble};
 use serde_json::json;
 
@@ -121,7 +121,7 @@ async fn a_stop_takes_every_question_back() {
         let setup = scene.setup();
         let (gate, questions) = (setup.gate.clone(), setup.questions.clone());
         let session = Session::create(setup, NewSession::default()).await.unwrap();
-        let mut events = scene.journal.subscribe();
+        let (mut events, mut told) = (scene.journal.subscribe(), scene.journal.subscribe());
         let (end, ()) = tokio::join!(session.prompt(Prompt::text("go")), async {
             while gate.waiting().is_empty() && questions.waiting().is_empty() {
                 events.recv().await.unwrap();
@@ -130,5 +130,20 @@ async fn a_stop_takes_every_question_back() {
         });
         assert_eq!(end.unwrap(), TurnEnd::Aborted);
         assert!(gate.waiting().is_empty() && questions.waiting().is_empty());
+        // Clients that show a question hear that it is gone.
+        let mut open = std::collections::BTreeSet::new();
+        let mut asked = 0;
+        while let Ok(event) = told.try_recv() {
+            match event {
+                Event::PermissionAsked(ask) => asked += usize::from(open.insert(ask.id.to_string())),
+                Event::QuestionAsked(inquiry) => asked += usize::from(open.insert(inquiry.id.to_string())),
+                Event::PermissionReplied { request_id, reply, .. } => {
+                    assert!(reply == "reject" && open.remove(request_id.as_str()), "{request_id} {reply}");
+                }
+                Event::QuestionRejected { request_id, .. } => assert!(open.remove(request_id.as_str()), "{request_id}"),
+                _ => {}
+            }
+        }
+        assert!(asked > 0 && open.is_empty(), "{open:?}");
     }
 }

@@ -201,7 +201,7 @@ async fn nothing_is_left_out_or_summed_up_where_the_settings_say_no() {
 async fn a_turn_is_parted_between_messages_and_goes_on() {
     let text = "a line of text\n".repeat(200);
     let mut scene = Scene::with(&[("a.txt", &text)]);
-    scene.limits = Limits { context: 11_200, input: 0, output: 1_000 };
+    scene.limits = Limits { context: 10_700, input: 0, output: 1_000 };
     scene.options.compaction.prune = false;
     for offset in 1..9 {
         scene.model(vec![says("Hm."), call("read", json!({ "filePath": "a.txt", "offset": offset }))]);

@@ -310,7 +310,7 @@ fn line(part: &Part) -> Option<String> {
         },
         PartKind::File { filename, .. } => format!("file: {}", filename.clone().unwrap_or_default()),
         PartKind::Vendor { .. } => "vendor item".to_owned(),
-        PartKind::Agent { name } => format!("agent: {name}"),
+        PartKind::Agent { name, .. } => format!("agent: {name}"),
         PartKind::Retry { attempt, .. } => format!("retry {attempt}"),
         PartKind::Subtask { agent, .. } => format!("task for {agent}"),
         PartKind::Patch { files, .. } => format!("changed {} files", files.len()),

@@ -34,7 +34,7 @@ async fn a_file_that_is_named_is_shown() {
     assert!(read.contains("Reading it with {\"filePath\":\"PROJECT/a.rs\",\"offset\":2,\"limit\":2}"), "{read}");
     assert!(read.contains("2: two\n3: three") && !read.contains("1: one"), "{read}");
     assert_eq!(parts.len(), 3);
-    let PartKind::File { mime, filename, url } = &parts[2] else { panic!("{parts:?}") };
+    let PartKind::File { mime, filename, url, .. } = &parts[2] else { panic!("{parts:?}") };
     assert_eq!((mime.as_str(), filename.as_deref()), ("text/plain", Some("a.rs#2-3")));
     assert!(url.ends_with("/a.rs?start=2&end=3"), "{url}");
 }
@@ -69,7 +69,7 @@ async fn folders_and_sub_agents_are_named_too() {
     let (read, parts) = sent(&mut scene, Prompt::text("(@src) @explore @plan")).await;
     assert!(read.contains("b.rs"), "{read}");
     let agents: Vec<&PartKind> = parts.iter().filter(|part| matches!(part, PartKind::Agent { .. })).collect();
-    assert_eq!(agents, [&PartKind::Agent { name: "explore".to_owned() }]);
+    assert_eq!(agents, [&PartKind::Agent { name: "explore".to_owned(), source: None }]);
     assert!(parts.iter().any(|part| matches!(part, PartKind::File { mime, .. } if mime == "application/x-directory")));
 }
 

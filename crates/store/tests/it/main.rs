@@ -5,6 +5,7 @@
 mod behaviour;
 mod crash;
 mod damage;
+mod faults;
 mod file;
 mod opencode;
 mod samples;

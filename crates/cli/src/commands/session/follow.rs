@@ -31,7 +31,7 @@ pub(super) async fn follow(journal: &Journal, record: &Session, json: bool) -> R
         return Err(haft_session::SessionError::Unknown(id.clone()).into());
     };
     if !json {
-        super::show(watch.session(), watch.history(), false)?;
+        super::show(watch.session(), watch.history(), None, false)?;
     }
     let clock = Clock::system();
     match journal.owner(id) {

@@ -208,7 +208,12 @@ fn a_picture_is_no_text() {
     let mut state = completed(json!({}), "cat.png", "", json!({}));
     let ToolState::Completed { attachments, .. } = &mut state else { panic!() };
     let clock = haft_protocol::Clock::scripted(1);
-    let kind = haft_protocol::PartKind::File { mime: "image/png".to_owned(), filename: None, url: String::new() };
+    let kind = haft_protocol::PartKind::File {
+        mime: "image/png".to_owned(),
+        filename: None,
+        url: String::new(),
+        source: None,
+    };
     attachments.push(haft_protocol::Part {
         id: clock.mint(),
         session_id: clock.mint(),

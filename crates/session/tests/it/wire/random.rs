@@ -398,10 +398,13 @@ fn kind(shown: &Shown) -> PartKind {
             time: None,
             metadata: None,
         },
-        Shown::File(mime, url, name) => {
-            PartKind::File { mime: (*mime).to_owned(), filename: name.map(str::to_owned), url: (*url).to_owned() }
-        }
-        Shown::Agent => PartKind::Agent { name: "explore".to_owned() },
+        Shown::File(mime, url, name) => PartKind::File {
+            mime: (*mime).to_owned(),
+            filename: name.map(str::to_owned),
+            url: (*url).to_owned(),
+            source: None,
+        },
+        Shown::Agent => PartKind::Agent { name: "explore".to_owned(), source: None },
         Shown::Subtask => PartKind::Subtask {
             prompt: "look".to_owned(),
             description: "a look".to_owned(),

@@ -41,11 +41,11 @@ fn part(part: &Part) -> String {
         PartKind::Text { text, .. } => format!("\n{}\n", text.trim()),
         PartKind::Reasoning { text, .. } if text.trim().is_empty() => String::new(),
         PartKind::Reasoning { text, .. } => folded("Thinking", &format!("{}\n", text.trim())),
-        PartKind::File { filename, url, mime } => {
+        PartKind::File { filename, url, mime, .. } => {
             let name = filename.as_deref().unwrap_or(if url.starts_with("data:") { mime } else { url });
             format!("\n*File: {}*\n", plain(name))
         }
-        PartKind::Agent { name } => format!("\n*@{}*\n", plain(name)),
+        PartKind::Agent { name, .. } => format!("\n*@{}*\n", plain(name)),
         PartKind::Subtask { description, agent, .. } => {
             format!("\n*Task for {}: {}*\n", plain(agent), plain(description))
         }

@@ -71,7 +71,8 @@ fn part(part: &mut Part) {
     match &mut part.kind {
         PartKind::Text { text, metadata, .. } => (*text, *metadata) = (gone("text", &id), None),
         PartKind::Reasoning { text, metadata, .. } => (*text, *metadata) = (gone("reasoning", &id), None),
-        PartKind::File { filename, url, .. } => {
+        PartKind::File { filename, url, source, .. } => {
+            *source = None;
             *filename = filename.as_ref().map(|_| gone("filename", &id));
             *url = gone("url", &id);
         }
@@ -80,7 +81,8 @@ fn part(part: &mut Part) {
             call(state, &id);
         }
         PartKind::Vendor { metadata } => metadata.clear(),
-        PartKind::Agent { .. } | PartKind::StepStart {} | PartKind::StepFinish { .. } => {}
+        PartKind::Agent { source, .. } => *source = None,
+        PartKind::StepStart {} | PartKind::StepFinish { .. } => {}
         PartKind::Subtask { prompt, description, command, .. } => {
             (*prompt, *description) = (gone("prompt", &id), gone("description", &id));
             *command = command.as_ref().map(|_| gone("command", &id));
