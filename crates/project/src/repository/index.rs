@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::Blob;
+use super::{Blob, LastSeen};
 use crate::Seen;
 use crate::files::READ;
 
@@ -60,6 +60,12 @@ impl Entry {
             && self.changed == seen.changed
             && self.inode == low(seen.inode)
             && (self.kind == Kind::Link || self.executable == executable)
+    }
+
+    /// What it says by itself; the content is left to who knows how it is kept.
+    pub(super) fn last_seen(&self) -> LastSeen {
+        let Self { changed, executable, kind, .. } = *self;
+        LastSeen { blob: None, size: u64::from(self.size), changed, is_link: kind == Kind::Link, executable }
     }
 }
 
@@ -148,6 +154,11 @@ impl Index {
             path.strip_suffix(name).is_some_and(|above| above.last().is_none_or(|last| *last == b'/'))
         };
         self.entries.iter().map(|entry| self.path(entry)).filter(is_named)
+    }
+
+    /// The paths of all files.
+    pub(super) fn all(&self) -> impl Iterator<Item = &[u8]> {
+        self.entries.iter().map(|entry| self.path(entry))
     }
 
     fn path(&self, entry: &Entry) -> &[u8] {

@@ -408,3 +408,31 @@ async fn a_folder_in_the_place_of_a_file_and_a_file_in_that_of_a_folder_go_back(
     session.redo().await.unwrap();
     assert_eq!(scene.files(), after);
 }
+
+#[tokio::test]
+async fn what_a_command_did_that_was_cut_off_goes_back_where_that_is_forced() {
+    let mut scene = scene();
+    scene.model(vec![edit("one", "two")]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let id = session.id().clone();
+    drop(session);
+    until_free(&scene, &id).await;
+    // As a killed process leaves it: a command had begun, and nobody was there when it ended.
+    let killed = scene.setup().options.past.unwrap();
+    let asker = haft_permission::Asker { session: id.clone(), call: None };
+    haft_project::Recorder::before_command(&killed.snapshots, &asker);
+    drop(killed);
+    scene.put("a.rs", "three\n");
+    scene.put("new.rs", "new\n");
+
+    let session = Session::open(scene.setup(), &id).await.unwrap();
+    assert_eq!(told(&session.undo().await.unwrap()), "a.rs stays uncovered, new.rs stays uncovered");
+    assert_eq!(scene.files(), "a.rs=three new.rs=new");
+    session.redo().await.unwrap();
+    let all = Rewind { force: Force::Everything, ..Rewind::to(To::Back) };
+    assert_eq!(told(&session.rewind(all).await.unwrap()), "new.rs +0 -1, a.rs +1 -1");
+    assert_eq!(scene.files(), "a.rs=one");
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three new.rs=new");
+}
