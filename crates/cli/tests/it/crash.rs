@@ -35,6 +35,8 @@ pub(crate) struct Score {
     over: usize,
     /// Undos and redos whose outcome was known to the byte.
     undone: usize,
+    /// Undos that could not know all: a command was cut off, or agents had written one file at once.
+    left: usize,
     /// The most that stored text was behind told text.
     behind: Duration,
     lost: Vec<String>,
@@ -52,6 +54,7 @@ impl Score {
         self.by_calls += other.by_calls;
         self.over += other.over;
         self.undone += other.undone;
+        self.left += other.left;
         self.behind = self.behind.max(other.behind);
         self.lost.extend(other.lost);
         self.unopened.extend(other.unopened);
@@ -73,7 +76,7 @@ impl fmt::Display for Score {
         write!(
             f,
             "kills={} lost={} unopened={} rejected={} user_files_changed={} not_undone={} broken_files={} locks_left={} \
-             (by system calls {}, over before {}, undone or redone {}, text behind by at most {} ms)",
+             (by system calls {}, over before {}, undone or redone {}, of these left {}, text behind by at most {} ms)",
             self.kills,
             self.lost.len(),
             self.unopened.len(),
@@ -85,6 +88,7 @@ impl fmt::Display for Score {
             self.by_calls,
             self.over,
             self.undone,
+            self.left,
             self.behind.as_millis(),
         )
     }
@@ -113,8 +117,10 @@ fn a_kill_at_any_moment_loses_nothing_that_was_told() {
                     let mut life = 0;
                     while score.kills < share {
                         let (before, began) = (score.kills + score.over, Instant::now());
+                        let known = score.faults().count();
                         Life::begin(scene, seed.wrapping_mul(1_000_003).wrapping_add(life)).live(share, &mut score);
                         println!("{} session {life}, {:.1?}: {score}", scene.name, began.elapsed());
+                        score.faults().skip(known).for_each(|fault| println!("  {fault}"));
                         assert!(score.kills + score.over > before, "{}: nothing ran", scene.name);
                         life += 1;
                     }

@@ -20,7 +20,7 @@ use crate::crash::blow::{Dice, can_trace};
 use crate::support::Machine;
 
 /// How many states are opened where nobody says it.
-const STATES: u64 = 1_200;
+const STATES: u64 = 600;
 /// Files of haft's own that are replaced whole: each is as it was or as it became, and never empty.
 const OWN: [&str; 3] = ["auth.json", "trust.json", "approvals.json"];
 

@@ -135,8 +135,9 @@ pub(crate) fn strike(command: &Command, typed: Option<&str>, blow: Blow) -> Said
         (pair, keys)
     });
     let mut child = command.spawn().unwrap();
-    let pipe = listen(child.stdout.take().unwrap());
-    let complained = listen(child.stderr.take().unwrap());
+    let (out, err) = (listen(child.stdout.take().unwrap()), listen(child.stderr.take().unwrap()));
+    // Who sits there is told everything as remarks.
+    let (pipe, complained) = if typed.is_some() { (err, out) } else { (out, err) };
     let mut said = Heard::default();
     wait(blow, &pipe, &mut said);
     let until = Instant::now();

@@ -20,7 +20,7 @@ pub(crate) enum Deed {
 }
 
 /// What is typed at a chat, at once.
-const TYPED: &str = "go on\nlook there too\n!echo by hand >> log.txt\nand then go on\n!seq 1 50\n";
+const TYPED: &str = "!echo by hand >> log.txt; seq 1 50\ngo on\nlook there too\nand then go on\n";
 
 impl Deed {
     /// One of `deeds`.

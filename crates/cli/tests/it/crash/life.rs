@@ -1,6 +1,6 @@
 //! One session, from its beginning over many kills to its end.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use haft_protocol::{History, Id, Message, PartKind, Session as Record};
@@ -25,8 +25,8 @@ pub(crate) struct Life<'a> {
     machine: Machine,
     dice: Dice,
     told: Told,
-    /// The project as it was before each prompt; `None` where several came at once.
-    turns: HashMap<String, Option<Files>>,
+    /// The prompts that are known.
+    prompts: BTreeSet<String>,
     /// The project as it is while nothing is taken back.
     whole: Files,
 }
@@ -35,11 +35,18 @@ pub(crate) struct Life<'a> {
 struct Left {
     record: Record,
     history: History,
+    /// Whether a command was still running.
+    has_cut_command: bool,
+}
+
+/// Whether `file` is one that commands write. What one had changed when haft was killed in the middle of it is not known.
+fn is_of_commands(file: &str) -> bool {
+    file == "log.txt" || file.starts_with("made/")
 }
 
 impl Left {
     /// The prompts, oldest first.
-    fn prompts(&self) -> impl DoubleEndedIterator<Item = &str> {
+    fn prompts(&self) -> impl Iterator<Item = &str> {
         let is_said = |kind: &PartKind| matches!(kind, PartKind::Text { synthetic: false, .. });
         let prompts = self.history.messages().iter().filter(move |turned| {
             matches!(turned.info, Message::User(_)) && turned.parts.iter().any(|part| is_said(&part.kind))
@@ -52,7 +59,7 @@ impl<'a> Life<'a> {
     pub(crate) fn begin(scene: &'a Scene, seed: u64) -> Self {
         let machine = scene.machine();
         let dice = Dice::new(seed);
-        Self { scene, machine, dice, told: Told::default(), turns: HashMap::new(), whole: Files::new() }
+        Self { scene, machine, dice, told: Told::default(), prompts: BTreeSet::new(), whole: Files::new() }
     }
 
     /// Runs the session, kills it at most as often as `kills` are wanted in all, and brings it to its end.
@@ -64,7 +71,7 @@ impl<'a> Life<'a> {
             self.machine.haft(&["run", "begin", "--format", "json", "--max-steps", "1", "--auto", "--model", &model]);
         self.told.note(&begun.out);
         match self.look(score) {
-            Ok(left) => self.remember(&left, before),
+            Ok(left) => drop(self.remember(&left, before)),
             Err(error) => return score.unopened.push(format!("{}: {error}; {begun:?}", self.scene.name)),
         }
         self.whole = files(&self.machine);
@@ -111,12 +118,16 @@ impl<'a> Life<'a> {
                 score.lost.push(format!("{name} after {blow:?}: told {behind:?} before: {:?}", said.text));
             }
         }
-        self.remember(&left, before);
+        let new = self.remember(&left, before);
         if !deed.rewinds() {
             self.whole = now;
         }
-        let fault =
-            in_copy(&self.machine, || if deed.rewinds() { self.redone(score) } else { self.undone(&left, score) });
+        let fault = in_copy(&self.machine, || match &new {
+            _ if deed.rewinds() => self.redone(score),
+            Some(before) => self.undone(before, left.has_cut_command, score),
+            // What the user did since is not told apart from what was done before.
+            None => None,
+        });
         score.not_undone.extend(fault.map(|fault| format!("{name} after {deed:?}, {blow:?}: {fault}")));
         if deed.rewinds() {
             // The next opening does the rest of it; what the user does next is done after that.
@@ -126,14 +137,21 @@ impl<'a> Life<'a> {
     }
 
     /// What is wrong with the files after the last prompt was taken back, if anything.
-    fn undone(&self, left: &Left, score: &mut Score) -> Option<String> {
-        // What was taken back already is left to the next prompt.
-        let last = left.prompts().last().filter(|_| left.record.revert.is_none())?;
-        let before = self.turns.get(last)?.as_ref()?;
+    fn undone(&self, before: &Files, has_cut_command: bool, score: &mut Score) -> Option<String> {
         score.undone += 1;
         let ran = self.machine.haft(&["session", "undo", "--yes"]);
-        let different = differences(&files(&self.machine), before);
-        (ran.code != 0 || !different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
+        let (mut now, mut before) = (files(&self.machine), before.clone());
+        // Where agents wrote one file at once it is not known what it was in between. Then it says so.
+        let is_left = self.scene.side_by_side && ran.out.contains("it was changed since, and stays");
+        if is_left || (has_cut_command && now != before) {
+            score.left += 1;
+            now.retain(|file, _| !is_of_commands(file) && !is_left);
+            before.retain(|file, _| !is_of_commands(file) && !is_left);
+        } else if ran.code != 0 {
+            return Some(format!("{ran:?}"));
+        }
+        let different = differences(&now, &before);
+        (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
     }
 
     /// What is wrong with the files after everything was brought again, if anything.
@@ -145,12 +163,11 @@ impl<'a> Life<'a> {
         (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
     }
 
-    /// Notes how the project was `before` the prompts that are new.
-    fn remember(&mut self, left: &Left, before: Files) {
-        let new: Vec<String> =
-            left.prompts().filter(|prompt| !self.turns.contains_key(*prompt)).map(str::to_owned).collect();
-        let before = (new.len() == 1).then_some(before);
-        self.turns.extend(new.into_iter().map(|prompt| (prompt, before.clone())));
+    /// Notes the prompts, and gives back how the project was `before` the last one, if it alone is new.
+    fn remember(&mut self, left: &Left, before: Files) -> Option<Files> {
+        let known = self.prompts.len();
+        self.prompts.extend(left.prompts().map(str::to_owned));
+        (self.prompts.len() == known + 1 && left.record.revert.is_none()).then_some(before)
     }
 
     /// Looks at what is left. An error says why a session does not open.
@@ -162,19 +179,24 @@ impl<'a> Life<'a> {
     async fn look_at(&mut self, score: &mut Score) -> Result<Left, String> {
         let journal = Journal::open(&self.machine.data().join("haft.db")).await.map_err(|error| error.to_string())?;
         let sessions = journal.sessions(&Filter::default()).await.map_err(|error| error.to_string())?;
-        let mut roots = Vec::new();
+        let (mut roots, mut has_cut_command) = (Vec::new(), false);
         for record in sessions {
             let history = journal.history(&record.id).await.map_err(|error| error.to_string())?;
             score.rejected.extend(refusals(&history));
             if let Err(error) = journal.claim(&record.id) {
                 score.locked.push(error.to_string());
             }
+            let parts = history.messages().iter().flat_map(|turned| &turned.parts);
+            has_cut_command |= parts.map(|part| serde_json::to_value(part).unwrap()).any(|part| {
+                part["tool"] == "bash" && ["pending", "running"].contains(&part["state"]["status"].as_str().unwrap())
+            });
             if record.parent_id.is_none() {
-                roots.push(Left { record, history });
+                roots.push(Left { record, history, has_cut_command: false });
             }
         }
         journal.close().await.map_err(|error| error.to_string())?;
-        let [left] = <[Left; 1]>::try_from(roots).map_err(|roots| format!("there are {} sessions", roots.len()))?;
+        let [mut left] = <[Left; 1]>::try_from(roots).map_err(|roots| format!("there are {} sessions", roots.len()))?;
+        left.has_cut_command = has_cut_command;
         if let Some(revert) = &left.record.revert {
             self.told.forget(revert.message_id.as_str());
         }

@@ -25,18 +25,21 @@ pub(crate) struct Scene {
     pub(crate) deeds: &'static [Deed],
     /// Whether the model takes its time to speak.
     is_slow: bool,
+    /// Whether several agents write the same files at once.
+    pub(crate) side_by_side: bool,
     /// Whether the session becomes too long now and then.
     grows: bool,
 }
 
 pub(crate) const SCENES: [Scene; 6] = [
-    Scene { name: "edits", calls: edits, deeds: &[Deed::Run], is_slow: false, grows: false },
-    Scene { name: "tasks", calls: tasks, deeds: &[Deed::Run], is_slow: false, grows: false },
+    Scene { name: "edits", calls: edits, deeds: &[Deed::Run], is_slow: false, side_by_side: false, grows: false },
+    Scene { name: "tasks", calls: tasks, deeds: &[Deed::Run], is_slow: false, side_by_side: true, grows: false },
     Scene {
         name: "commands",
         calls: commands,
         deeds: &[Deed::Run, Deed::Run, Deed::Command("look")],
         is_slow: false,
+        side_by_side: false,
         grows: false,
     },
     Scene {
@@ -44,6 +47,7 @@ pub(crate) const SCENES: [Scene; 6] = [
         calls: rewinds,
         deeds: &[Deed::Run, Deed::Undo, Deed::Undo, Deed::Redo],
         is_slow: false,
+        side_by_side: false,
         grows: false,
     },
     Scene {
@@ -51,9 +55,10 @@ pub(crate) const SCENES: [Scene; 6] = [
         calls: edits,
         deeds: &[Deed::Run, Deed::Run, Deed::Compact],
         is_slow: false,
+        side_by_side: false,
         grows: true,
     },
-    Scene { name: "chat", calls: rewinds, deeds: &[Deed::Chat], is_slow: true, grows: false },
+    Scene { name: "chat", calls: rewinds, deeds: &[Deed::Chat], is_slow: true, side_by_side: false, grows: false },
 ];
 
 fn call(tool: &str, args: &Value) -> Value {
