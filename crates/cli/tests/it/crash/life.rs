@@ -35,11 +35,9 @@ pub(crate) struct Life<'a> {
 struct Left {
     record: Record,
     history: History,
-    /// Whether a command was still running.
-    has_cut_command: bool,
 }
 
-/// Whether `file` is one that commands write. What one had changed when haft was killed in the middle of it is not known.
+/// Whether `file` is one that commands write. What the last of them had changed when haft was killed is not always known.
 fn is_of_commands(file: &str) -> bool {
     file == "log.txt" || file.starts_with("made/")
 }
@@ -124,7 +122,7 @@ impl<'a> Life<'a> {
         }
         let fault = in_copy(&self.machine, || match &new {
             _ if deed.rewinds() => self.redone(score),
-            Some(before) => self.undone(before, left.has_cut_command, score),
+            Some(before) => self.undone(before, score),
             // What the user did since is not told apart from what was done before.
             None => None,
         });
@@ -137,19 +135,18 @@ impl<'a> Life<'a> {
     }
 
     /// What is wrong with the files after the last prompt was taken back, if anything.
-    fn undone(&self, before: &Files, has_cut_command: bool, score: &mut Score) -> Option<String> {
+    fn undone(&self, before: &Files, score: &mut Score) -> Option<String> {
         score.undone += 1;
         let ran = self.machine.haft(&["session", "undo", "--yes"]);
         let (mut now, mut before) = (files(&self.machine), before.clone());
         // Where agents wrote one file at once it is not known what it was in between. Then it says so.
         let is_left = self.scene.side_by_side && ran.out.contains("it was changed since, and stays");
-        if is_left || (has_cut_command && now != before) {
-            score.left += 1;
-            now.retain(|file, _| !is_of_commands(file) && !is_left);
-            before.retain(|file, _| !is_of_commands(file) && !is_left);
-        } else if ran.code != 0 {
-            return Some(format!("{ran:?}"));
+        if now == before {
+            return (ran.code != 0).then(|| format!("{ran:?}"));
         }
+        now.retain(|file, _| !is_of_commands(file) && !is_left);
+        before.retain(|file, _| !is_of_commands(file) && !is_left);
+        score.left += usize::from(now == before);
         let different = differences(&now, &before);
         (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
     }
@@ -179,24 +176,19 @@ impl<'a> Life<'a> {
     async fn look_at(&mut self, score: &mut Score) -> Result<Left, String> {
         let journal = Journal::open(&self.machine.data().join("haft.db")).await.map_err(|error| error.to_string())?;
         let sessions = journal.sessions(&Filter::default()).await.map_err(|error| error.to_string())?;
-        let (mut roots, mut has_cut_command) = (Vec::new(), false);
+        let mut roots = Vec::new();
         for record in sessions {
             let history = journal.history(&record.id).await.map_err(|error| error.to_string())?;
             score.rejected.extend(refusals(&history));
             if let Err(error) = journal.claim(&record.id) {
                 score.locked.push(error.to_string());
             }
-            let parts = history.messages().iter().flat_map(|turned| &turned.parts);
-            has_cut_command |= parts.map(|part| serde_json::to_value(part).unwrap()).any(|part| {
-                part["tool"] == "bash" && ["pending", "running"].contains(&part["state"]["status"].as_str().unwrap())
-            });
             if record.parent_id.is_none() {
-                roots.push(Left { record, history, has_cut_command: false });
+                roots.push(Left { record, history });
             }
         }
         journal.close().await.map_err(|error| error.to_string())?;
-        let [mut left] = <[Left; 1]>::try_from(roots).map_err(|roots| format!("there are {} sessions", roots.len()))?;
-        left.has_cut_command = has_cut_command;
+        let [left] = <[Left; 1]>::try_from(roots).map_err(|roots| format!("there are {} sessions", roots.len()))?;
         if let Some(revert) = &left.record.revert {
             self.told.forget(revert.message_id.as_str());
         }
