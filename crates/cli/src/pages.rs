@@ -17,11 +17,14 @@ const GOOD_FOR: Duration = Duration::from_secs(3600);
 /// Most addresses that are remembered.
 const MAX_KEPT: usize = 32;
 
+/// When a page was read, and what came of it.
+type Kept = (Instant, Result<String, String>);
+
 /// What addresses said lately: tasks are told the same as the session that hands them on.
 #[derive(Default)]
 pub(crate) struct Fetched {
     web: Web,
-    kept: Mutex<BTreeMap<String, (Instant, Result<String, String>)>>,
+    kept: Mutex<BTreeMap<String, Kept>>,
 }
 
 impl Pages for Fetched {

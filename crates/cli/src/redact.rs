@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// What stands for the name of the user.
+const USER: &str = "[user]";
+
 /// Shortest text that is taken out because it is a secret.
 const MIN_SECRET: usize = 6;
 /// Shortest run of letters and digits in a row that counts as a key where nothing else says so.
@@ -79,12 +82,8 @@ impl Redact {
             return format!("data:[{} bytes left out]", text.len());
         }
         let mut text = without_private_keys(text);
-        for (known, instead) in &self.known {
-            text = match *instead {
-                // Part of another word it is no name.
-                "[user]" => replace_word(&text, known, instead),
-                _ => text.replace(known.as_str(), instead),
-            };
+        for (known, instead) in self.known.iter().filter(|(_, instead)| *instead != USER) {
+            text = text.replace(known.as_str(), instead);
         }
         let mut out = String::with_capacity(text.len());
         let mut rest = text.as_str();
@@ -114,7 +113,9 @@ impl Redact {
             }
             named = is_secret_name(piece) || (named && !is_value);
         }
-        out
+        // Behind addresses, which often begin with it. Part of another word it is no name.
+        let names = self.known.iter().filter(|(_, instead)| *instead == USER);
+        names.fold(out, |text, (name, instead)| replace_word(&text, name, instead))
     }
 }
 

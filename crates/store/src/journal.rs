@@ -40,7 +40,7 @@ struct Inner {
 
 #[derive(Debug)]
 pub(crate) enum Reader {
-    File(reader::Reader),
+    File(Box<reader::Reader>),
     Memory(Memory),
 }
 
@@ -82,8 +82,8 @@ impl Journal {
         let path = std::path::absolute(path).map_err(|error| StoreError::io(path, error))?;
         let Opened { shelf, reader, leases, remarks } = open::open(&path).await?;
         Ok(match shelf {
-            Ok(shelf) => Self::start(shelf, Reader::File(reader), leases, remarks),
-            Err(why) => Self::start(Shut(why), Reader::File(reader), leases, remarks),
+            Ok(shelf) => Self::start(shelf, Reader::File(Box::new(reader)), leases, remarks),
+            Err(why) => Self::start(Shut(why), Reader::File(Box::new(reader)), leases, remarks),
         })
     }
 
@@ -513,7 +513,7 @@ mod tests {
         let Opened { shelf, reader, .. } = open::open(&folder.path().join("haft.db")).await.unwrap();
         let mut shelf = shelf.unwrap();
         shelf.run("PRAGMA max_page_count = 40").await.unwrap();
-        let journal = Journal::start(shelf, Reader::File(reader), Leases::in_process(), Vec::new());
+        let journal = Journal::start(shelf, Reader::File(Box::new(reader)), Leases::in_process(), Vec::new());
         let first = growing(&journal, 1).await;
         let message = samples::prompt(&samples::session("ses_1"), "msg_1");
         let parts: Vec<_> =

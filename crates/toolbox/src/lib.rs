@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(names("batch"), "tool_calls");
         assert_eq!(names("plan_enter"), "");
         assert_eq!(names("plan_exit"), "");
-        assert_eq!(names("task"), "description prompt subagent_type task_id");
+        assert_eq!(names("task"), "description prompt subagent_type task_id background worktree schema");
         assert_eq!(names("todoread"), "");
         assert_eq!(names("todowrite"), "todos");
         assert_eq!(names("read"), "filePath offset limit raw");

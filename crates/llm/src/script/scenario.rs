@@ -310,7 +310,7 @@ mod tests {
         check(
             r#"{"answers":[]}"#,
             expect![[r#"
-                unknown field `answers`, expected `answer` or `finish`
+                unknown field `answers`, expected one of `answer`, `finish`, `for`
             "#]],
         );
         check(

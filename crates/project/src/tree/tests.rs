@@ -49,7 +49,7 @@ impl Scene {
                 (_, None) => '-',
             };
             let name = diff.path.strip_prefix(&top).unwrap().display();
-            let folder = diff.now.or_else(|| match &diff.was {
+            let folder = diff.now.or(match &diff.was {
                 Was::Seen(seen, _) => Some(*seen),
                 _ => None,
             });

@@ -88,7 +88,7 @@ pub fn denied(history: &History) -> HashSet<String> {
 }
 
 fn is_denied(state: &ToolState) -> bool {
-    matches!(state, ToolState::Error { metadata: Some(metadata), .. } if metadata.get("kind").is_some_and(|kind| *kind == Value::from("denied")))
+    matches!(state, ToolState::Error { metadata: Some(metadata), .. } if metadata.get("kind").is_some_and(|kind| kind == "denied"))
 }
 
 /// Why a result says nothing, if it does not.

@@ -66,9 +66,12 @@ pub(crate) fn make(files: &Files, keep: &Keep, grant: &Grant, planned: &Planned)
     }
 }
 
+/// What is to stand there, made of its bytes and its mode.
+type Making = fn(&[u8], u32) -> Put<'_>;
+
 fn put(files: &Files, keep: &Keep, grant: &Grant, path: &Path, now: &State, to: &State) -> Result<(), Done> {
     let content = |hash: &Hash| keep.get(hash).map_err(|error| Done::Failed(with_causes(&error)));
-    let (bytes, put): (Vec<u8>, fn(&[u8], u32) -> Put<'_>) = match to {
+    let (bytes, put): (Vec<u8>, Making) = match to {
         State::Absent => (Vec::new(), |_, _| Put::Nothing),
         State::File { content: hash, .. } => (content(hash)?, |content, mode| Put::File { content, mode }),
         State::Link { to } => (content(to)?, |to, _| Put::Link { to }),

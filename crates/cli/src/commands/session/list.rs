@@ -6,7 +6,7 @@ use anyhow::Result;
 use haft_protocol::Session as Record;
 use haft_store::Filter;
 use serde_json::{Value, json};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::folders::Folders;
 use crate::render::{self, clean};
@@ -110,7 +110,7 @@ fn cut(text: &str, width: usize) -> String {
     }
     let mut kept = String::new();
     for letter in text.chars() {
-        if kept.width() + 1 >= width {
+        if kept.width() + letter.width().unwrap_or_default() >= width {
             break;
         }
         kept.push(letter);
