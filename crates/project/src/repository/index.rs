@@ -102,10 +102,10 @@ impl Index {
             if version == 4 {
                 let keep = path.len().checked_sub(rest.varint()?)?;
                 path.truncate(keep);
-                path.extend_from_slice(rest.to_zero()?);
+                path.extend_from_slice(rest.until_zero()?);
             } else {
                 path.clear();
-                path.extend_from_slice(rest.to_zero()?);
+                path.extend_from_slice(rest.until_zero()?);
                 // Entries are as long as a multiple of eight; one zero byte is taken already.
                 let len = before - rest.0.len();
                 rest.take((8 - len % 8) % 8)?;
@@ -186,7 +186,7 @@ impl<'a> Rest<'a> {
     }
 
     /// The bytes up to the next zero, which is taken too.
-    fn to_zero(&mut self) -> Option<&'a [u8]> {
+    fn until_zero(&mut self) -> Option<&'a [u8]> {
         let len = self.0.iter().position(|byte| *byte == 0)?;
         let taken = self.take(len)?;
         self.take(1)?;
