@@ -12,6 +12,7 @@
 mod door;
 mod error;
 mod files;
+mod passing;
 mod place;
 mod process;
 mod protected;
@@ -30,6 +31,7 @@ mod write;
 
 pub use error::FilesError;
 pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
+pub use passing::sweep_passing;
 pub use place::Place;
 pub use process::{
     COLUMNS, Caging, Command, End, LINGER, Mode, ProcessError, Processes, ROWS, Running, Streams, Walls, preset_names,

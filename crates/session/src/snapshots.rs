@@ -4,7 +4,9 @@ mod around;
 mod cut_off;
 mod known;
 mod ledger;
+mod passing;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -102,7 +104,13 @@ impl Snapshots {
             let told = lists.chain(announced.iter().cloned()).map(|change| (change.path, change.after)).collect();
             cut_off::changes(&self.inner.keep, around.ground(), started, &told)
         };
-        self.inner.ledger.load(session, |change| self.settled(change), cut_off);
+        let announced = RefCell::new(Vec::new());
+        let settled = |change: &Change| {
+            announced.borrow_mut().push(change.clone());
+            self.settled(change)
+        };
+        self.inner.ledger.load(session, settled, cut_off);
+        passing::sweep(&self.inner.keep, &announced.into_inner());
         self.take_all(session)
     }
 

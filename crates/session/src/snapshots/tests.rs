@@ -154,3 +154,33 @@ fn what_cannot_be_kept_is_said_to_be_not_kept() {
     assert_eq!(change.before, State::Absent);
     assert!(matches!(change.after, State::Unkept { why } if why.contains("snapshot.quota")));
 }
+
+#[test]
+fn what_was_half_written_goes_and_nothing_that_only_has_such_a_name() {
+    let scene = Scene::new();
+    fs::write(scene.path("a"), "old words").unwrap();
+    scene.write(&scene.snapshots(), "one", "a", Some("new words"), Until::Announced);
+    let name = |number: u32| format!(".haft-{number:016x}.tmp");
+    let rows = [
+        (name(1), "old words", true),
+        (name(2), "new words", true),
+        (name(3), "new w", true),
+        (name(4), "", true),
+        (name(5), "old w", false),
+        (name(6), "mine", false),
+        ("notes.tmp".to_owned(), "new words", false),
+        (".haft-1.tmp".to_owned(), "new words", false),
+    ];
+    for (name, text, _) in &rows {
+        fs::write(scene.path(name), text).unwrap();
+    }
+    std::os::unix::fs::symlink(scene.path("a"), scene.path(&name(7))).unwrap();
+    // Nobody else's session is asked about.
+    scene.snapshots().settle(&Clock::scripted(9).mint(), &[]);
+    assert!(rows.iter().all(|(name, ..)| scene.path(name).exists()));
+    scene.snapshots().settle(&scene.session, &[]);
+    for (name, text, goes) in &rows {
+        assert_eq!(scene.path(name).exists(), !goes, "{name} {text}");
+    }
+    assert!(scene.path(&name(7)).is_symlink());
+}

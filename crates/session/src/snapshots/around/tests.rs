@@ -247,3 +247,52 @@ fn a_home_is_refused() {
     let (number, _) = around.before(&asker, |_| 1);
     assert_eq!(around.after(number, true).unwrap().1, []);
 }
+
+/// A repository in `top` with all that is there committed.
+fn repository(top: &Path) {
+    git(top, &["init", "-q"]);
+    git(top, &["add", "."]);
+    git(top, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]);
+}
+
+fn git(top: &Path, args: &[&str]) {
+    let done = Command::new("git").args(args).current_dir(top).output().unwrap();
+    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn repositories_in_a_repository_give_the_contents_of_their_own_files() {
+    let scene = Scene::new(&[("a", "1"), ("nested/b", "2"), ("lib/c", "3")]);
+    settle(&scene);
+    for name in ["lib", "nested"] {
+        repository(&scene.path(name));
+    }
+    fs::create_dir(scene.path("outer")).unwrap();
+    let url = scene.path("lib").display().to_string();
+    git(&scene.path(""), &["init", "-q"]);
+    git(&scene.path(""), &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &url, "outer/sub"]);
+    settle(&scene);
+    git(&scene.path("outer/sub"), &["status"]);
+    let survey = scene.around.survey().unwrap();
+    assert!(survey.in_repository >= 3, "{survey:?}");
+    assert_eq!(survey.not_kept, 0, "{survey:?}");
+    let changed = scene.command(|scene| {
+        for name in ["a", "nested/b", "lib/c", "outer/sub/c"] {
+            scene.put(name, "changed");
+        }
+    });
+    assert_eq!(changed, ["a 1 changed", "lib/c 3 changed", "nested/b 2 changed", "outer/sub/c 3 changed"]);
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_not_gone_and_comes_as_new() {
+    let scene = Scene::new(&[("in/a", "1"), ("out/b", "2"), ("top", "3")]);
+    settle(&scene);
+    repository(&scene.path(""));
+    git(&scene.path(""), &["sparse-checkout", "set", "--sparse-index", "in"]);
+    assert!(!scene.path("out/b").exists());
+    settle(&scene);
+    assert_eq!(scene.command(|scene| scene.put("in/a", "changed")), ["in/a 1 changed"]);
+    let changed = scene.command(|scene| git(&scene.path(""), &["sparse-checkout", "disable"]));
+    assert_eq!(changed, ["out - /", "out/b - 2"]);
+}
