@@ -8,7 +8,6 @@ use crate::{FileDiff, MessageId, Object, SessionId};
 /// A message without its parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-#[expect(clippy::large_enum_variant, reason = "most messages are the large kind")]
 pub enum Message {
     /// From the person.
     User(User),
