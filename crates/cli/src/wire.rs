@@ -238,6 +238,7 @@ impl Ground {
             },
             // Chosen beside the model.
             small: None,
+            gists: config.turn_summaries,
             past: self.snapshots.clone().map(|snapshots| Past { snapshots, files: self.files() }),
         }
     }

@@ -420,6 +420,12 @@ pub(crate) const CONFIG: Kind = Object(&[
     key("tools", Map(&Bool), "tools switched on and off; the older form of permission").care(Rules),
     key("tools_budget", POSITIVE, "most tokens of tool definitions in a request").care(AtMost("tools_budget", 4_000.0)),
     key("tui", Any, "better in tui.json").care(Loosens("changes what the screen shows")),
+    key(
+        "turn_summaries",
+        Bool,
+        "a small model says what each turn came to, beside its prompt; nobody does if left out",
+    )
+    .care(Loosens("asks a model behind each turn")),
     may("username", Text).care(Harmless),
     key("watcher", Object(&[may("ignore", TEXTS)]), "what changes of files are not looked at").care(Harmless),
 ]);

@@ -81,6 +81,8 @@ pub struct Config {
     pub subagent_depth: Option<u64>,
     /// Whether the end of a task in the background begins a turn.
     pub subagent_wake: bool,
+    /// Whether the agent `summary` says what each turn came to.
+    pub turn_summaries: bool,
     /// What the user is called.
     pub username: Option<String>,
     /// The cage around commands.
@@ -388,6 +390,7 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
             tasks: task_limits(at.below("limits").below("tasks")),
         },
         subagent_wake: at.switch("subagent_wake").unwrap_or(false),
+        turn_summaries: at.switch("turn_summaries").unwrap_or(false),
         subagent_depth: at.whole("subagent_depth"),
         username: at.text("username").or_else(|| os_user(sources)),
         share: match at.text("share").as_deref() {

@@ -26,6 +26,8 @@ pub(crate) const FIRST: &str = "build";
 pub(crate) const SUMS_UP: &str = "compaction";
 /// The agent that finds titles.
 pub(crate) const TITLES: &str = "title";
+/// The agent that says what a turn came to.
+pub(crate) const DESCRIBES: &str = "summary";
 /// The agent that changes nothing.
 const PLAN: &str = "plan";
 

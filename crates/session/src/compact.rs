@@ -27,7 +27,7 @@ use prune::{old_outputs, pruned};
 pub use room::Compaction;
 use room::usable;
 use tail::{Kept, Piece, kept};
-use transcript::transcript;
+pub(crate) use transcript::transcript;
 
 /// A summary of this many tokens is taken however short the conversation was.
 const SMALL: u64 = 1_000;

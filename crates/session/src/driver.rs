@@ -14,6 +14,7 @@ use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -24,6 +25,7 @@ use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
 use crate::diffs::Tally;
 use crate::error::{SessionError, TurnError};
 use crate::fold::Planned;
+use crate::gist::{Gist, Written, written};
 use crate::hand_over::Wish;
 use crate::hands::SHELL;
 use crate::instructions::Instructions;
@@ -55,6 +57,8 @@ pub(crate) struct Driver {
     role: Role,
     /// The title that is being found.
     titling: Option<Titling>,
+    /// What is being written on the turn that ended last.
+    gist: Option<Gist>,
     /// What its files came to, where that is known.
     tally: Option<Tally>,
     /// Held for as long as the session is owned.
@@ -93,6 +97,7 @@ impl Driver {
             instructions,
             role,
             titling: None,
+            gist: None,
             tally: None,
             _lease: lease,
         };
@@ -125,6 +130,7 @@ impl Driver {
                     None => break,
                 },
                 titled = found(&mut self.titling) => self.entitle(titled).await,
+                written = written(&mut self.gist) => self.describe(written).await,
                 Some((taken, done)) = desk.intake.next() => {
                     self.begin(taken, done, &mut desk, &mut inbox).await;
                 }
@@ -204,6 +210,11 @@ impl Driver {
                 self.read_again().await;
             }
             self.sum_up(&first).await;
+            if let Ok(Stop::End(TurnEnd::Finished(_) | TurnEnd::Limit { .. })) = &result {
+                let Self { setup, record, history, memory, .. } = self;
+                // One of an earlier turn that is not there yet is given up.
+                self.gist = Gist::begin(setup, record, history, &first, &memory.kin);
+            }
             self.status(Status::Idle);
             desk.tell(result, &waiting);
             if stopped || waiting.is_empty() {
@@ -363,12 +374,15 @@ impl Driver {
 
     /// Waits a little for what is done beside the turns.
     async fn settle(&mut self, done: oneshot::Sender<()>) {
-        if self.titling.is_some()
-            && let Ok(titled) = tokio::time::timeout(SETTLE, found(&mut self.titling)).await
-        {
-            self.entitle(titled).await;
+        let until = Instant::now() + SETTLE;
+        while self.titling.is_some() || self.gist.is_some() {
+            tokio::select! {
+                titled = found(&mut self.titling) => self.entitle(titled).await,
+                written = written(&mut self.gist) => self.describe(written).await,
+                () = tokio::time::sleep_until(until) => break,
+            }
         }
-        self.titling = None;
+        (self.titling, self.gist) = (None, None);
         let _ = done.send(());
     }
 
@@ -390,6 +404,14 @@ impl Driver {
         record_all(&self.setup, &mut self.history, vec![renamed]).await?;
         self.record = record;
         Ok(())
+    }
+
+    /// Keeps what was written on a turn. Without it nothing is amiss.
+    async fn describe(&mut self, written: Written) {
+        let Self { setup, record, history, memory, .. } = self;
+        if let Err(error) = written.keep(setup, record, history, &memory.kin).await {
+            tracing::warn!(error = %haft_tool::with_causes(&error), "what a turn came to is not kept");
+        }
     }
 
     /// Sums the conversation up because somebody asked for it.

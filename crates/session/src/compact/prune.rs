@@ -61,3 +61,35 @@ fn is_spared(part: &Part) -> bool {
 fn is_pruned(part: &Part) -> bool {
     matches!(&part.kind, PartKind::Tool { state: ToolState::Completed { time, .. }, .. } if time.compacted.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An answer that calls `tool`, whose output takes about 25,000 tokens.
+    fn answer(n: u32, tool: &str) -> Turned {
+        let info = json!({"role": "assistant", "id": format!("msg_{n}"), "sessionID": "ses_1", "parentID": "msg_0",
+            "time": {"created": 1}, "modelID": "m", "providerID": "v", "mode": "build", "agent": "build",
+            "path": {"cwd": "/p", "root": "/p"}, "cost": 0,
+            "tokens": {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}});
+        let part = json!({"type": "tool", "id": format!("prt_{n}"), "sessionID": "ses_1", "messageID": format!("msg_{n}"),
+            "callID": "c", "tool": tool, "state": {"status": "completed", "input": {}, "output": "x".repeat(100_000),
+            "title": "", "metadata": {}, "time": {"start": 1, "end": 2}}});
+        Turned { info: serde_json::from_value(info).unwrap(), parts: vec![serde_json::from_value(part).unwrap()] }
+    }
+
+    #[test]
+    fn what_a_skill_said_stays() {
+        let row = |tools: [&str; 6], want: &[&str]| {
+            let messages: Vec<Turned> = (1..).zip(tools).map(|(n, tool)| answer(n, tool)).collect();
+            let (old, _) = old_outputs(&messages, 1_000_000);
+            let old: Vec<String> = old.iter().map(|part| part.id.to_string()).collect();
+            assert_eq!(old, want, "{tools:?}");
+        };
+        row(["read"; 6], &["prt_3", "prt_2", "prt_1"]);
+        row(["read", "skill", "read", "read", "read", "read"], &["prt_3", "prt_1"]);
+        row(["skill"; 6], &[]);
+    }
+}

@@ -1,0 +1,129 @@
+//! Small requests beside the turns: for titles, and for what a turn came to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use haft_llm::{Chunk, Content, Message as Asked, Purpose, Request, Usage};
+use haft_protocol::{Session, Tokens};
+
+use crate::Agent;
+use crate::cast::Cast;
+use crate::kin::Kin;
+use crate::model::{Model, tokens};
+use crate::setup::Setup;
+
+/// Most bytes of an answer that are looked at.
+const MAX_ANSWER: usize = 64 * 1024;
+/// Most tokens that an answer may have; models that think need some.
+const MAX_OUTPUT: u64 = 4_096;
+/// How often a request that failed is tried again.
+const RETRIES: u32 = 2;
+/// How long it may take in all.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// Who is asked.
+pub(crate) struct Helper {
+    agent: Agent,
+    model: Model,
+    purpose: Purpose,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub(crate) struct Heard {
+    /// The whole answer, if there is one.
+    pub text: Option<String>,
+    pub used: Tokens,
+    pub cost: f64,
+}
+
+impl Helper {
+    /// The agent called `name`, on its own model or the small one. `None`: nobody is there, or no money.
+    pub(crate) fn find(setup: &Setup, name: &str, purpose: Purpose, kin: &Kin) -> Option<Self> {
+        let agent = setup.agents.get(name)?.clone();
+        if setup.options.limits.cost.is_some_and(|limit| kin.spent.dollars() >= limit) {
+            return None;
+        }
+        let own = agent.model.as_deref().zip(setup.options.models.as_ref());
+        let own = own.and_then(|(name, models)| models.find(name, agent.variant.as_deref()).ok());
+        let model = own.or_else(|| setup.options.small.clone())?;
+        model.provider.serves(purpose).then_some(Self { agent, model, purpose })
+    }
+
+    /// Asks, again where that may help, for a minute at most.
+    pub(crate) async fn ask(self, text: String) -> Heard {
+        let Self { agent, model, purpose } = self;
+        let cast = Cast { agent, model: model.clone(), variant: None };
+        let request = cast.tuned(Request {
+            model: model.api_id.clone(),
+            system: cast.agent.voice().to_owned(),
+            messages: vec![Arc::new(Asked::User { content: vec![Content::Text { text }] })],
+            max_output: model.limits.ask_for().map(|most| most.min(MAX_OUTPUT)),
+            extra: model.extra.clone(),
+            purpose,
+            ..Request::default()
+        });
+        let mut heard = Heard::default();
+        if tokio::time::timeout(MAX_TIME, heard.listen(&model, &request)).await.is_err() {
+            tracing::warn!(?purpose, "no answer came in time");
+        }
+        heard
+    }
+}
+
+impl Heard {
+    async fn listen(&mut self, model: &Model, request: &Request) {
+        for attempt in 1..=RETRIES + 1 {
+            let mut stream = model.provider.stream(request.clone());
+            let (mut text, mut usage, mut broken) = (String::new(), Usage::default(), None);
+            while let Some(next) = stream.next().await {
+                match next {
+                    Ok(Chunk::Text(words)) if text.len() < MAX_ANSWER => text.push_str(&words),
+                    Ok(Chunk::Usage(used)) => usage = used,
+                    Ok(Chunk::Finish(_)) => break,
+                    Ok(_) => {}
+                    Err(error) => {
+                        broken = Some(error);
+                        break;
+                    }
+                }
+            }
+            drop(stream);
+            let used = tokens(&usage);
+            if usage != Usage::default() {
+                self.cost += model.cost.as_ref().map_or(0.0, |cost| cost.of(&used));
+                self.used += used;
+            }
+            let Some(error) = broken else {
+                self.text = Some(text);
+                return;
+            };
+            tracing::warn!(error = %haft_tool::with_causes(&error), attempt, purpose = ?request.purpose, "no answer");
+            // Chance would come from the session's clock, and two equal runs would no more be equal.
+            let Some(wait) = error.retry_after(attempt, 0.5).filter(|_| attempt <= RETRIES) else { return };
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Books what it cost. Returns whether that was anything.
+    pub(crate) fn charge(&self, record: &mut Session, kin: &Kin) -> bool {
+        record.cost += self.cost;
+        record.tokens += self.used;
+        kin.charge(self.cost, &self.used);
+        self.used != Tokens::default()
+    }
+}
+
+/// `answer` without thoughts.
+pub(crate) fn spoken(answer: &str) -> String {
+    let mut rest = answer;
+    let mut text = String::new();
+    while let Some((before, after)) = rest.split_once("<think>") {
+        text.push_str(before);
+        rest = after.split_once("</think>").map_or("", |(_, behind)| behind);
+    }
+    text.push_str(rest);
+    // Some begin in the middle of their thoughts.
+    text.rsplit_once("</think>").map_or(text.as_str(), |(_, behind)| behind).to_owned()
+}
