@@ -46,7 +46,9 @@ fn made(folder: &Path, from: &Place, name: &str) -> Result<(Worktree, Place)> {
     let tree = Worktree::add(top, folder, name)?;
     let below: PathBuf = from.directory.strip_prefix(top).map(Path::to_path_buf).unwrap_or_default();
     let at = tree.path().join(below);
-    let place = Place::find(&at).with_context(|| format!("{} is not in the last commit", from.directory.display()));
+    let place = Place::find(&at).with_context(|| {
+        format!("{} is not in the copy of the project: git ignores it, or it is empty", from.directory.display())
+    });
     if place.is_err() {
         tree.remove()?;
     }

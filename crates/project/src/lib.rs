@@ -38,7 +38,7 @@ pub use process::{
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};
 pub use put::Put;
 pub use recorder::{Announced, Commanded, Planned, Recorder};
-pub use repository::{Blob, Blobs, Tracked, top_of};
+pub use repository::{Blob, Blobs, LastSeen, Tracked, top_of};
 pub use search::{
     BadPattern, FileMatches, Find, FoundFiles, Gaps, Grep, Line, LinePattern, Matches, Names, Order, Role, SomeFiles,
     Want,

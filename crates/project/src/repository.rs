@@ -75,6 +75,36 @@ impl Tracked {
     }
 }
 
+/// What an index says of a file, however the file looks now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastSeen {
+    /// Its content in the repository; `None` where the file may have been kept other than it is, byte for byte.
+    pub blob: Option<Blob>,
+    /// Its size in bytes, as far as 32 bits tell it.
+    pub size: u64,
+    /// When anything of the file had changed last when git saw it, in nanoseconds since the Unix epoch.
+    pub changed: i64,
+    /// Whether it is a symbolic link.
+    pub is_link: bool,
+    /// Whether its owner may run it.
+    pub executable: bool,
+}
+
+impl Tracked {
+    /// What the index says of the file at the absolute `path`.
+    pub fn last_seen(&self, path: &Path) -> Option<LastSeen> {
+        let below = path.as_os_str().as_bytes().strip_prefix(self.top.as_os_str().as_bytes())?.strip_prefix(b"/")?;
+        let entry = self.index.find(below)?;
+        let as_it_is = !self.index.is_racy(entry) && !self.attributes.changes(Path::new(OsStr::from_bytes(below)));
+        Some(LastSeen { blob: as_it_is.then_some(entry.blob), ..entry.last_seen() })
+    }
+
+    /// All files that the index names, absolute.
+    pub fn paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        self.index.all().map(|below| self.top.join(OsStr::from_bytes(below)))
+    }
+}
+
 /// The folder of a work tree's own index.
 fn git_folder(top: &Path) -> Option<PathBuf> {
     let git = top.join(".git");

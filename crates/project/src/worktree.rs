@@ -1,18 +1,19 @@
-//! Work trees of a repository: a copy of its last commit in which somebody works apart, and what they changed there,
-//! held against what stands in the project by then.
+//! Work trees of a repository: a copy of the project, with what is not committed yet, in which somebody works apart; and
+//! what they changed there, held against what stands in the project by then.
 //!
 //! git does the copying. Nothing that a repository or its settings could have run is: no hooks, no filters, no monitors,
 //! no external diffs, and nothing is fetched.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
+use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// Most files that may differ.
+/// Most files that may differ; most uncommitted ones that it begins with.
 const MAX_CHANGED: usize = 500;
-/// Largest file that is carried over, in bytes.
+/// Largest file that is carried over, or that it begins with though it is not committed, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// Most work trees that stand at once.
 pub const MAX_TREES: usize = 32;
@@ -26,8 +27,10 @@ pub struct Worktree {
     top: PathBuf,
     /// Its own top.
     path: PathBuf,
-    /// The commit that it began with.
+    /// The commit that it began with: the last one, and on it what was not committed yet.
     base: String,
+    /// Uncommitted files that it began without.
+    without: Vec<PathBuf>,
 }
 
 /// Why there is no work tree, or what stands in its way.
@@ -73,8 +76,8 @@ pub struct Merge {
 }
 
 impl Worktree {
-    /// Makes a work tree of the repository at `top`, below `folder`, that begins with its last commit. What is old and
-    /// forgotten there is removed first. Takes as long as a checkout does.
+    /// Makes a work tree of the repository at `top`, below `folder`, that begins with what stands there, committed or
+    /// not. What is old and forgotten there is removed first. Takes as long as a checkout does.
     ///
     /// # Errors
     ///
@@ -94,12 +97,13 @@ impl Worktree {
         let path = folder.canonicalize().map_err(disk)?.join(name);
         let at = path.as_os_str();
         let quiet = filters(top)?;
+        let (base, without) = as_it_stands(top, &quiet, base, &path.with_extension("index"))?;
         // What was removed by hand is forgotten here, too.
         git(top, &quiet, &["worktree", "prune"])?;
         let add: Vec<&OsStr> = ["worktree", "add", "--quiet", "--detach"].map(OsStr::new).to_vec();
         let add = [add, vec![at, OsStr::new(&base)]].concat();
         said(git(top, &quiet, &add)?, "worktree add")?;
-        Ok(Self { top: top.to_owned(), path, base })
+        Ok(Self { top: top.to_owned(), path, base, without })
     }
 
     /// Its top.
@@ -110,6 +114,11 @@ impl Worktree {
     /// The top of the project's own.
     pub fn top(&self) -> &Path {
         &self.top
+    }
+
+    /// The files of the project that are not committed and too large, too many or of a kind to begin with them.
+    pub fn without(&self) -> &[PathBuf] {
+        &self.without
     }
 
     /// Holds what was done here against what stands in the project now: a three-way merge of each file that was changed.
@@ -168,15 +177,8 @@ impl Worktree {
         let diff =
             ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", self.base.as_str(), "--"];
         let mut names = said(git(&self.path, &quiet, &diff)?, "diff")?;
-        let new = ["ls-files", "--others", "--exclude-standard", "-z"];
-        names.extend(said(git(&self.path, &quiet, &new)?, "ls-files")?);
-        let mut all: Vec<PathBuf> = names
-            .split(|byte| *byte == 0)
-            .filter(|name| !name.is_empty())
-            .map(|name| PathBuf::from(OsString::from_vec(name.to_vec())))
-            .collect();
-        all.sort();
-        all.dedup();
+        names.extend(said(git(&self.path, &quiet, &NEW)?, "ls-files")?);
+        let all = paths(&names);
         if all.len() > MAX_CHANGED { Err(WorktreeError::Much(all.len())) } else { Ok(all) }
     }
 
@@ -205,6 +207,79 @@ impl Worktree {
         let output = output?;
         Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
     }
+}
+
+/// How git is asked which files it does not know.
+const NEW: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"];
+
+/// A commit of what stands in the repository at `top`, whose last commit is `head`; and the files that are not in it.
+/// Nothing in the repository leads to it, and the person's own index stays as it is: `index` is a copy.
+fn as_it_stands(
+    top: &Path,
+    quiet: &[String],
+    head: String,
+    index: &Path,
+) -> Result<(String, Vec<PathBuf>), WorktreeError> {
+    let differs = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
+    let mut names = said(git(top, quiet, &[&differs[..], &[head.as_str(), "--"]].concat())?, "diff")?;
+    names.extend(said(git(top, quiet, &NEW)?, "ls-files")?);
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for path in paths(&names) {
+        let fits = match top.join(&path).symlink_metadata() {
+            Ok(meta) => (meta.is_file() || meta.is_symlink()) && meta.len() <= MAX_BYTES,
+            // It is gone, which counts too.
+            Err(_) => true,
+        };
+        let kept = if fits && with.len() < MAX_CHANGED { &mut with } else { &mut without };
+        kept.push(path);
+    }
+    if with.is_empty() {
+        return Ok((head, without));
+    }
+    let base = commit(top, quiet, &head, index, &with);
+    // Where there is none, nothing was begun.
+    let _ = std::fs::remove_file(index);
+    Ok((base?, without))
+}
+
+/// A commit on `head` in which `changed` are as they stand in `top`.
+fn commit(
+    top: &Path,
+    quiet: &[String],
+    head: &str,
+    index: &Path,
+    changed: &[PathBuf],
+) -> Result<String, WorktreeError> {
+    let own = said(git(top, quiet, &["rev-parse", "--git-path", "index"])?, "rev-parse")?;
+    let own = top.join(OsString::from_vec(own.trim_ascii_end().to_vec()));
+    // With what git knows of the files, so that it need not read them all.
+    std::fs::copy(&own, index).map_err(|source| WorktreeError::Disk { path: own, source })?;
+    let run = |args: &[&str], input: &[u8]| {
+        let mut command = command(top, quiet, args);
+        let name = "haft";
+        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        command.env("GIT_INDEX_FILE", index).envs(who.map(|who| (who, name)));
+        let told = fed(command, input)?;
+        said(told, args.first().copied().unwrap_or_default())
+    };
+    let mut names: Vec<u8> = Vec::new();
+    for path in changed {
+        names.extend_from_slice(path.as_os_str().as_bytes());
+        names.push(0);
+    }
+    run(&["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], &names)?;
+    let line = |told: Vec<u8>| String::from_utf8_lossy(&told).trim().to_owned();
+    let tree = line(run(&["write-tree"], &[])?);
+    run(&["commit-tree", "--no-gpg-sign", "-p", head, "-m", "what a task began with", &tree], &[]).map(line)
+}
+
+/// The names that git wrote with a zero behind each, in order.
+fn paths(names: &[u8]) -> Vec<PathBuf> {
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let mut all: Vec<PathBuf> = names.map(|name| PathBuf::from(OsString::from_vec(name.to_vec()))).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// Removes work trees below `folder` that nobody looked after for long. What git keeps of them it forgets by itself.
@@ -263,6 +338,20 @@ fn filters(top: &Path) -> Result<Vec<String>, WorktreeError> {
 
 /// Runs git in `folder` with `settings` over all others.
 fn git<A: AsRef<OsStr>>(folder: &Path, settings: &[String], args: &[A]) -> Result<Output, WorktreeError> {
+    command(folder, settings, args).output().map_err(WorktreeError::NoGit)
+}
+
+/// Runs `command` with `input`.
+fn fed(mut command: Command, input: &[u8]) -> Result<Output, WorktreeError> {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(WorktreeError::NoGit)?;
+    // It reads all before it writes; one that ends early says why.
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
+    child.wait_with_output().map_err(WorktreeError::NoGit)
+}
+
+/// git in `folder` with `settings` over all others.
+fn command<A: AsRef<OsStr>>(folder: &Path, settings: &[String], args: &[A]) -> Command {
     let quiet = [
         "core.hooksPath=/dev/null",
         "core.fsmonitor=false",
@@ -285,7 +374,7 @@ fn git<A: AsRef<OsStr>>(folder: &Path, settings: &[String], args: &[A]) -> Resul
     let fixed =
         [("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_LITERAL_PATHSPECS", "1"), ("LC_ALL", "C")];
     command.args(args.iter().map(AsRef::as_ref)).envs(fixed).stdin(Stdio::null());
-    command.output().map_err(WorktreeError::NoGit)
+    command
 }
 
 /// What git wrote, if it did what it was to.

@@ -25,6 +25,23 @@ pub trait Worktrees: Send + Sync {
     fn open<'a>(&'a self, place: &'a Place, name: &'a str) -> BoxFuture<'a, Result<Apart, String>>;
 }
 
+/// Most files that are named.
+const MOST_NAMED: usize = 20;
+
+/// Says which files of the project the one who worked apart did not have.
+fn missed(files: &[std::path::PathBuf]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = files.iter().take(MOST_NAMED).map(|path| format!("\n- {}", path.display())).collect();
+    let more = files.len() - names.len();
+    let more = if more == 0 { String::new() } else { format!("\n- and {more} more") };
+    format!(
+        "\nIt worked without these uncommitted files, which are too large, too many or no plain files:{}{more}",
+        names.concat()
+    )
+}
+
 /// A place apart.
 pub struct Apart {
     /// The work tree.
@@ -80,10 +97,12 @@ impl CallHost {
             return result;
         }
         let tree = Arc::new(apart.tree);
+        let without = missed(tree.without());
         let told = match self.carry_over(&tree).await {
             Ok(told) => told,
             Err(why) => format!("Its changes were not carried over: {why}. They stand in {path}, as it left them."),
         };
+        let told = format!("{told}{without}");
         match result {
             Ok(mut result) => {
                 result.text = format!("{}\n\n{told}", result.text).trim_start().to_owned();

@@ -35,6 +35,7 @@ pub(crate) enum Inbox {
     Settle(oneshot::Sender<()>),
     Rest(AtRest),
     Rewind(Box<Rewind>, oneshot::Sender<Result<Rewound, SessionError>>),
+    Rename(String, oneshot::Sender<Result<(), SessionError>>),
     Abort,
 }
 
@@ -102,6 +103,7 @@ impl Desk {
                 drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
             }
             Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Rename(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             // Whoever does not wait for the turn does not wait for what is beside it.
             Some(Inbox::Settle(done)) => drop(done),
             Some(Inbox::Rest(done)) => self.rest(done),

@@ -123,6 +123,7 @@ impl Driver {
                         let rewound = self.rewind(&rewind).await;
                         let _ = done.send(rewound);
                     }
+                    Some(Inbox::Rename(title, done)) => drop(done.send(self.rename(title).await)),
                     Some(Inbox::Settle(done)) => self.settle(done).await,
                     Some(Inbox::Rest(done)) => desk.rest(done),
                     Some(Inbox::Abort) => desk.stop(),
@@ -399,6 +400,18 @@ impl Driver {
         if let Err(error) = written.keep(setup, record, history, &memory.kin).await {
             tracing::warn!(error = %haft_tool::with_causes(&error), "what a turn came to is not kept");
         }
+    }
+
+    /// Keeps the title that a person gave. One that is still being found counts no more.
+    async fn rename(&mut self, title: String) -> Result<(), SessionError> {
+        let mut record = self.record.clone();
+        record.title = title;
+        record.time.updated = self.setup.clock.now_ms();
+        let info = Box::new(record.clone());
+        let renamed = Event::SessionUpdated { session_id: record.id.clone(), info };
+        record_all(&self.setup, &mut self.history, vec![renamed]).await?;
+        self.record = record;
+        Ok(())
     }
 
     /// Sums the conversation up because somebody asked for it.

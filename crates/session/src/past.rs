@@ -2,6 +2,7 @@
 
 use haft_project::Files;
 use haft_protocol::{Clock, Event, History, MessageId, Part, PartKind, RetryTime, SessionId};
+use haft_snapshot::Hash;
 
 use crate::snapshots::{Recorded, Snapshots};
 
@@ -39,7 +40,8 @@ impl Past {
         crashed: bool,
     ) -> Vec<Event> {
         let (snapshots, id) = (self.snapshots.clone(), session.clone());
-        let look = move || if crashed { snapshots.settle(&id) } else { snapshots.take_all(&id) };
+        let told = if crashed { told(history) } else { Vec::new() };
+        let look = move || if crashed { snapshots.settle(&id, &told) } else { snapshots.take_all(&id) };
         let recorded = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         let mut events = Vec::new();
         for recorded in recorded {
@@ -76,6 +78,15 @@ impl Past {
             }
         }
     }
+}
+
+/// The lists of changes that the session remembers.
+fn told(history: &History) -> Vec<Hash> {
+    let hash = |part: &Part| match &part.kind {
+        PartKind::Patch { hash, .. } => hash.parse().ok(),
+        _ => None,
+    };
+    history.messages().iter().flat_map(|turned| &turned.parts).filter_map(hash).collect()
 }
 
 fn patch(recorded: Recorded, now: u64) -> PartKind {

@@ -67,7 +67,8 @@ impl Portable {
     }
 
     /// Reads the file's form. Messages and parts that are of no known kind or broken are left out, and fields without a
-    /// place are; each is named in `left_out`.
+    /// place are; each is named in `left_out`. So are the lists of what was done to files: undo would do what they say to
+    /// files here, and who wrote the file may have made them up.
     ///
     /// # Errors
     ///
@@ -79,8 +80,11 @@ impl Portable {
             return Err(BadPortable::Missing("the list `messages`"));
         };
         let info = whole_record(info);
-        let record: Session = serde_json::from_value(info.clone()).map_err(BadPortable::Info)?;
+        let mut record: Session = serde_json::from_value(info.clone()).map_err(BadPortable::Info)?;
         left.compare("session", &info, &json!(record));
+        if let Some(revert) = &mut record.revert {
+            (revert.snapshot, revert.diff) = (None, Some(String::new()));
+        }
         let mut messages = Vec::with_capacity(rows.len());
         let mut prompt: Option<MessageId> = None;
         for mut row in rows {
@@ -254,6 +258,10 @@ impl Left {
             }
         }
         match serde_json::from_value::<Part>(value.clone()) {
+            Ok(Part { kind: PartKind::Patch { .. }, .. }) => {
+                self.note("what was done to files, so that undo leaves files alone".to_owned());
+                None
+            }
             Ok(part) => {
                 self.compare(&format!("part {kind:?}"), &value, &json!(part));
                 Some(part)
@@ -368,6 +376,23 @@ mod tests {
         // Written and read once more nothing changes.
         let again = Portable::read(read.value()).unwrap();
         assert_eq!(again, Portable { left_out: BTreeMap::new(), ..read });
+    }
+
+    #[test]
+    fn nothing_that_was_imported_tells_undo_what_to_do() {
+        let mut hostile = opencode();
+        let hash = "6".repeat(64);
+        hostile["info"]["revert"] = json!({"messageID": "msg_1", "snapshot": hash, "diff": null});
+        let patch = json!({"id": "prt_7", "sessionID": "ses_x", "messageID": "msg_2", "type": "patch", "hash": hash,
+                           "files": ["/home/me/.profile"]});
+        hostile["messages"][1]["parts"] = json!([patch]);
+        let read = Portable::read(hostile).unwrap();
+        assert_eq!(read.messages[1].parts, []);
+        assert_eq!(read.left_out["what was done to files, so that undo leaves files alone"], 1);
+        let revert = read.info.revert.unwrap();
+        assert_eq!((revert.message_id.as_str(), revert.snapshot), ("msg_1", None));
+        // It is not as if it had been cut off in the middle, either.
+        assert_eq!(revert.diff.as_deref(), Some(""));
     }
 
     #[test]

@@ -179,6 +179,18 @@ impl Session {
         self.ask(Inbox::Compact(focus, done), end).await
     }
 
+    /// Gives it another title.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn runs; when the store fails.
+    pub async fn rename(&self, title: impl Into<String>) -> Result<(), SessionError> {
+        let (done, renamed) = oneshot::channel();
+        let ended = || SessionError::Ended(self.id.clone());
+        self.inbox.send(Inbox::Rename(title.into(), done)).await.map_err(|_| ended())?;
+        renamed.await.unwrap_or_else(|_| Err(ended()))
+    }
+
     /// Takes back what was asked and what was done to files for it, or brings it again. What is taken back is hidden; the
     /// next prompt removes it.
     ///

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::calls::{Calls, Ended, Prepared, not_run, part};
 use crate::error::TurnError;
 use crate::fold::Planned;
+use crate::form::STRUCTURED;
 use crate::recover::closed_part;
 use crate::report::{Inner, Latest, Progress, Report, Within};
 use crate::turn::{STOPPED, Turn, TurnEnd};
@@ -244,7 +245,8 @@ impl Turn<'_> {
         let mut end = None;
         for (slot, (planned, prepared)) in calls.iter().zip(prepared).enumerate() {
             let Prepared { name, input } = prepared;
-            if !self.state.trail.step(name, input) {
+            // How often an answer may miss its form is counted apart.
+            if name == STRUCTURED || !self.state.trail.step(name, input) {
                 continue;
             }
             match may_circle(through, message, &planned.call, prepared, &self.cancel).await {

@@ -1,6 +1,7 @@
 //! What files were before the agent changed them: kept as it happens, handed out call by call.
 
 mod around;
+mod cut_off;
 mod known;
 mod ledger;
 
@@ -15,7 +16,7 @@ use haft_snapshot::{Change, Hash, Keep, KeepError, State};
 
 use self::around::Around;
 pub use self::around::{Ground, MAX_FILE, Survey};
-use self::ledger::Ledger;
+use self::ledger::{Ledger, Started};
 
 /// Largest old content of a file that is kept when a tool changes it, in bytes: more than any tool writes.
 pub const MAX_EDITED: u64 = 64 * 1024 * 1024;
@@ -92,9 +93,16 @@ impl Snapshots {
     }
 
     /// What a process that was killed left of the session, to be called by who owns it when it opens: what was announced
-    /// and happened, and what was handed out and perhaps not stored. A list that the session remembers has the same hash.
-    pub fn settle(&self, session: &SessionId) -> Vec<Recorded> {
-        self.inner.ledger.load(session, |change| self.settled(change));
+    /// and happened, what was handed out and perhaps not stored, and what a command that was cut off may have done. A list
+    /// that the session remembers has the same hash; `told` are those lists, in their order.
+    pub fn settle(&self, session: &SessionId, told: &[Hash]) -> Vec<Recorded> {
+        let cut_off = |started: &Started, announced: &[Change]| {
+            let Some(around) = &self.inner.around else { return Vec::new() };
+            let lists = told.iter().filter_map(|hash| self.inner.keep.changes(hash).ok()).flatten();
+            let told = lists.chain(announced.iter().cloned()).map(|change| (change.path, change.after)).collect();
+            cut_off::changes(&self.inner.keep, around.ground(), started, &told)
+        };
+        self.inner.ledger.load(session, |change| self.settled(change), cut_off);
         self.take_all(session)
     }
 
@@ -196,7 +204,8 @@ impl Recorder for Snapshots {
 
     fn before_command(&self, asker: &Asker) -> Commanded {
         let Some(around) = &self.inner.around else { return Commanded(0) };
-        let (number, others) = around.before(asker);
+        let begun = |started| self.inner.ledger.began(&asker.session, asker.call.as_ref(), started);
+        let (number, others) = around.before(asker, begun);
         if let Some((asker, changes)) = others {
             self.inner.ledger.note(&asker.session, asker.call.as_ref(), changes);
         }
@@ -207,6 +216,9 @@ impl Recorder for Snapshots {
         let after = self.inner.around.as_ref().and_then(|around| around.after(commanded.0, ended));
         if let Some((asker, changes)) = after {
             self.inner.ledger.note(&asker.session, asker.call.as_ref(), changes);
+            if ended {
+                self.inner.ledger.ended(&asker.session, commanded.0);
+            }
         }
     }
 }

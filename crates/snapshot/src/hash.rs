@@ -5,7 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The BLAKE3 hash of a content: equal for equal bytes, and different for different ones for all that is known.
+/// What lists of changes are hashed for, so that no content of a file ever has the name of one.
+const LISTS: &str = "haft-snapshot 2026-11-22 lists of changes";
+
+/// The BLAKE3 hash of a content: equal for equal bytes, and different for different ones for all that is known. Lists of
+/// changes have names of their own: bytes that a file holds are no list, whatever they say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Hash([u8; 32]);
@@ -19,6 +23,11 @@ impl Hash {
     /// The hash of `content`.
     pub fn of(content: &[u8]) -> Self {
         Self(*blake3::hash(content).as_bytes())
+    }
+
+    /// The name of a list of changes that is written as `text`.
+    pub(crate) fn of_list(text: &[u8]) -> Self {
+        Self(blake3::derive_key(LISTS, text))
     }
 
     /// The hash of what `hasher` was given.
@@ -71,6 +80,7 @@ mod tests {
         let hash = Hash::of(b"abc");
         assert_eq!(hash.to_string(), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
         assert_eq!(hash.to_string().parse(), Ok(hash));
+        assert_ne!(Hash::of_list(b"abc"), hash);
         for bad in ["", "64", "../../etc/passwd", &"g".repeat(64)] {
             assert!(bad.parse::<Hash>().is_err(), "{bad}");
         }

@@ -189,6 +189,10 @@ impl Keep {
     ///
     /// [`KeepError`].
     pub fn get(&self, hash: &Hash) -> Result<Vec<u8>, KeepError> {
+        self.get_as(hash, Hash::of)
+    }
+
+    fn get_as(&self, hash: &Hash, named: fn(&[u8]) -> Hash) -> Result<Vec<u8>, KeepError> {
         let path = self.path(hash);
         let packed = File::open(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => KeepError::Missing(*hash),
@@ -198,10 +202,11 @@ impl Keep {
         let mut content = Vec::new();
         let unpacked = zstd::Decoder::new(packed).map_err(damaged)?;
         unpacked.take(MAX_CONTENT + 1).read_to_end(&mut content).map_err(damaged)?;
-        if Hash::of(&content) == *hash { Ok(content) } else { Err(KeepError::Damaged(*hash)) }
+        if named(&content) == *hash { Ok(content) } else { Err(KeepError::Damaged(*hash)) }
     }
 
-    /// Keeps a list of changes as a content, also beyond the quota: it is small, and says what is not kept.
+    /// Keeps a list of changes, also beyond the quota: it is small, and says what is not kept. Its name is none that a
+    /// content can have.
     ///
     /// # Errors
     ///
@@ -213,16 +218,16 @@ impl Keep {
         for hash in changes.iter().flat_map(|change| [change.before.content(), change.after.content()]).flatten() {
             self.has(hash);
         }
-        self.put_as(&text, Hash::of(&text), || Ok(()))
+        self.put_as(&text, Hash::of_list(&text), || Ok(()))
     }
 
-    /// The list of changes called `hash`.
+    /// The list of changes called `hash`. A content that reads like one is none.
     ///
     /// # Errors
     ///
     /// [`KeepError`].
     pub fn changes(&self, hash: &Hash) -> Result<Vec<Change>, KeepError> {
-        serde_json::from_slice(&self.get(hash)?).map_err(|_| KeepError::Damaged(*hash))
+        serde_json::from_slice(&self.get_as(hash, Hash::of_list)?).map_err(|_| KeepError::Damaged(*hash))
     }
 
     /// How many bytes are kept, as packed, as far as is known.
@@ -321,6 +326,19 @@ mod tests {
         let hash = keep.put_changes(std::slice::from_ref(&change)).unwrap();
         assert_eq!(keep.changes(&hash).unwrap(), [change]);
         assert!(matches!(keep.get(&Hash::of(b"other")), Err(KeepError::Missing(_))));
+    }
+
+    #[test]
+    fn what_a_file_holds_is_never_a_list() {
+        let (_folder, keep) = keep();
+        let change = Change { path: "/home/me/.profile".into(), before: State::Absent, after: State::Absent };
+        let list = keep.put_changes(std::slice::from_ref(&change)).unwrap();
+        // A project may hold a file of the same bytes, and whoever wrote it knows their hash.
+        let hostile = serde_json::to_vec(&[change]).unwrap();
+        let content = keep.put(&hostile).unwrap();
+        assert!(matches!(keep.changes(&content), Err(KeepError::Damaged(_))));
+        assert!(matches!(keep.get(&list), Err(KeepError::Damaged(_))));
+        assert_eq!(keep.get(&content).unwrap(), hostile);
     }
 
     #[test]

@@ -38,6 +38,7 @@ struct Inner {
     remarks: Vec<Remark>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one for each store")]
 #[derive(Debug)]
 pub(crate) enum Reader {
     File(reader::Reader),

@@ -32,7 +32,7 @@ pub(crate) struct Input {
     command: Option<String>,
     /// Go on meanwhile; you are told when it has ended.
     background: Option<bool>,
-    /// Work in a git work tree of the last commit; what changes there is merged back at the end.
+    /// Work in a git work tree of its own; what changes there is merged back at the end.
     worktree: Option<bool>,
     /// A JSON Schema for the report, to get JSON.
     schema: Option<Map<String, Value>>,

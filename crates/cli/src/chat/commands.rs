@@ -24,6 +24,7 @@ pub(crate) enum Deed {
     Models,
     New,
     Redo,
+    Rename,
     Sessions,
     Share,
     Status,
@@ -63,6 +64,7 @@ pub(crate) const OWN: &[Own] = &[
     own(Deed::Models, "models", &["model"], "[NAME|NUMBER] [VARIANT]", "the models, or choose one", true),
     own(Deed::New, "new", &["clear"], "", "begin a new session", false),
     own(Deed::Redo, "redo", &[], "", "bring again what was taken back, files included", false),
+    own(Deed::Rename, "rename", &["title"], "TITLE", "give this session another title", false),
     own(
         Deed::Sessions,
         "sessions",

@@ -69,6 +69,7 @@ impl Talk {
             Deed::Diff => self.diff(arguments).await?,
             Deed::Undo => self.rewind(To::Back, source).await?,
             Deed::Redo => self.rewind(To::Forth, source).await?,
+            Deed::Rename => self.rename(arguments).await?,
             Deed::Theme => self.theme(arguments)?,
             Deed::Share => self.tell("nothing is shared: haft has no server to share through; /export writes a file"),
         }
@@ -108,6 +109,19 @@ impl Talk {
             _ => return Err(Usage("a theme is auto, dark, light or none".to_owned()).into()),
         };
         self.look(told);
+        Ok(())
+    }
+
+    async fn rename(&mut self, wanted: &str) -> Result<()> {
+        let title = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
+        if title.is_empty() {
+            return Err(Usage("say the new title: /rename TITLE".to_owned()).into());
+        }
+        let session = self.session.as_ref().filter(|_| self.record.is_some());
+        let session =
+            session.ok_or_else(|| Usage("there is no session yet; it begins with what you say".to_owned()))?;
+        session.rename(&title).await?;
+        self.tell(&lists::one_line(&format!("this session is called: {title}")));
         Ok(())
     }
 

@@ -87,6 +87,8 @@ pub(super) struct Talk {
     pub(super) listed_models: Vec<String>,
     /// Whether the last turn failed.
     failed: bool,
+    /// Whether what goes on behind the last line of a pipe was waited for.
+    rested: bool,
 }
 
 /// What runs.
@@ -153,6 +155,7 @@ impl Talk {
             listed_sessions: Vec::new(),
             listed_models: Vec::new(),
             failed: false,
+            rested: false,
         }
     }
 
@@ -359,9 +362,22 @@ impl Talk {
             Input::Submit(draft) => self.hear(draft, source).await,
             Input::Interrupt => self.interrupt().await,
             Input::Escape => Flow::On,
-            // What a pipe said last is answered before it counts as gone.
+            // What a pipe said last is answered before it counts as gone, with what goes on behind that.
+            Input::Eof if !self.is_terminal && !self.rested => {
+                self.rest();
+                Flow::On
+            }
             Input::Eof => Flow::Leave,
         }
+    }
+
+    /// Waits until no task goes on by itself any more.
+    fn rest(&mut self) {
+        self.rested = true;
+        // After a failure nothing is begun any more.
+        let Some(session) = self.session.clone().filter(|_| !self.failed) else { return };
+        self.begin(false, true);
+        self.turns.spawn(async move { Ok(session.rest().await?.unwrap_or(TurnEnd::Finished("stop".to_owned()))) });
     }
 
     fn answer(&mut self, line: Option<&str>) {

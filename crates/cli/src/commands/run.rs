@@ -51,7 +51,12 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?;
     crate::retention::apply(journal, ground.config.retention, &ground.folders.data, crate::wire::clock()?.now_ms())
         .await;
-    let text = message(&args.message).await?;
+    let words = if args.command.is_some() {
+        args.message.iter().map(|word| whole(word)).collect()
+    } else {
+        args.message.clone()
+    };
+    let text = message(&words).await?;
     if text.trim().is_empty() && args.file.is_empty() && args.command.is_none() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
@@ -328,6 +333,12 @@ pub(crate) async fn resumed(id: Option<&str>, newest: bool, here: &Place, journa
         }
     }
     Err(Usage(format!("there is no session of {directory} to go on with; leave out --continue")).into())
+}
+
+/// `word` as an argument of a command, which is one again where the command takes its arguments apart.
+fn whole(word: &str) -> String {
+    let is_one = !word.is_empty() && !word.contains(char::is_whitespace) || word.contains('"');
+    if is_one { word.to_owned() } else { format!("\"{word}\"") }
 }
 
 /// The words given, then what comes on standard input.

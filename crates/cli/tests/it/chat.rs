@@ -257,6 +257,8 @@ fn a_session_that_somebody_else_is_at_says_who() {
     first.type_text("go\n");
     first.wait_for("Half");
     let mut second = Terminal::open(&command(&machine, &[hang], &["--plain", "--continue"]), WIDE);
+    second.wait_for("Another haft is at work on this session: process ");
+    second.type_text("n\n");
     assert_eq!(second.wait_exit(), 1, "{}", second.screen());
     second.wait_for("is in use by process ");
     first.type_text(CTRL_D);
@@ -349,6 +351,80 @@ fn what_was_taken_back_stands_in_the_line_again() {
     enter(&mut terminal, "/redo");
     terminal.wait_for("there is nothing to redo in session");
     leave_drawn(&mut terminal);
+}
+
+#[test]
+fn files_that_go_back_are_shown_before_they_do() {
+    let machine = Machine::uncaged(&[("a.txt", "one\n")]);
+    let edit = r#"{"answer":[{"call":"edit","args":{"filePath":"a.txt","oldString":"one","newString":"two"}}]}"#;
+    let mut terminal = chat(&machine, &[edit, DONE], &[]);
+    enter(&mut terminal, "change it");
+    terminal.wait_for("All done.");
+    terminal.wait_for("\nbuild · script/");
+    enter(&mut terminal, "/diff");
+    terminal.wait_for("+two");
+    enter(&mut terminal, "/undo");
+    terminal.wait_for("these files go back:\n  a.txt +1 -1\n[y] yes  [n] no › ");
+    enter(&mut terminal, "n");
+    terminal.wait_for("nothing was changed");
+    assert_eq!(machine.read("a.txt"), "two\n");
+    enter(&mut terminal, "/undo");
+    terminal.wait_for_times("these files go back:", 2);
+    enter(&mut terminal, "y");
+    terminal.wait_for("taken back: change it (1 files changed)");
+    assert_eq!(machine.read("a.txt"), "one\n");
+    terminal.type_text(CTRL_C);
+    // Somebody else changes it: it stays, unless it is forced.
+    machine.write("a.txt", "mine\n");
+    enter(&mut terminal, "/redo");
+    terminal.wait_for("changed by somebody else since, and stays");
+    enter(&mut terminal, "f");
+    terminal.wait_for("brought again: change it (1 files changed)");
+    assert_eq!(machine.read("a.txt"), "two\n");
+    leave_drawn(&mut terminal);
+}
+
+#[test]
+fn what_was_said_is_summed_up_and_gone_on_with() {
+    let machine = Machine::uncaged(&[]);
+    let long = json!({"answer": [{"text": "word ".repeat(2_000)}, {"usage": {"input": 9000, "output": 5000}}]});
+    let summary = r#"{"for":"compaction","answer":[{"text":"We said words."}]}"#;
+    let mut terminal = chat(&machine, &[&long.to_string(), HI, summary, DONE], &["--plain"]);
+    say(&mut terminal, "/compact");
+    terminal.wait_for("there is nothing to sum up yet");
+    say(&mut terminal, "many words, please");
+    say(&mut terminal, "hello");
+    say(&mut terminal, "/compact the words");
+    terminal.wait_for("We said words.");
+    say(&mut terminal, "go on");
+    terminal.wait_for("All done.");
+    leave(&mut terminal);
+    let session = machine.newest_session().to_string();
+    assert!(session.contains("\"type\":\"compaction\""), "{session}");
+}
+
+#[test]
+fn a_session_gets_the_title_that_a_person_gives() {
+    let machine = Machine::uncaged(&[]);
+    let mut terminal = chat(&machine, &[HI], &["--plain"]);
+    say(&mut terminal, "/rename too early");
+    terminal.wait_for("there is no session yet");
+    say(&mut terminal, "hello");
+    say(&mut terminal, "/rename");
+    terminal.wait_for("say the new title: /rename TITLE");
+    say(&mut terminal, "/rename  the  work of   today");
+    terminal.wait_for("this session is called: the work of today");
+    leave(&mut terminal);
+    assert_eq!(machine.newest_session()["info"]["title"], "the work of today");
+}
+
+#[test]
+fn a_pipe_waits_for_what_goes_on_behind_its_last_line() {
+    let machine = crate::task::machine(&[HI], json!({"subagent_wake": true}));
+    let behind = r#"{"answer":[{"call":"task","args":{"description":"look","prompt":"Look.","subagent_type":"explore","background":true}}]}"#;
+    let begun = r#"{"answer":[{"text":"Begun."}]}"#;
+    let ran = machine.piped(&["--model", &machine.scenario(&[behind, begun, DONE])], "go\n").ok();
+    assert_eq!(ran.out, "Begun.\nAll done.\n", "{}", ran.err);
 }
 
 #[test]

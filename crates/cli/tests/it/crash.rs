@@ -6,17 +6,20 @@
 //! choose how often and with which seed.
 
 pub(crate) mod blow;
+mod deed;
+mod files;
 mod life;
 mod scenes;
 mod told;
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use life::Life;
 use scenes::SCENES;
 
 /// How often haft is killed where nobody says it.
-const KILLS: usize = 150;
+const KILLS: usize = 60;
 /// How often one session is killed before it is brought to its end and another one begins.
 const KILLS_EACH: usize = 10;
 /// Most runs that may end by themselves, for each that is killed.
@@ -30,10 +33,17 @@ pub(crate) struct Score {
     by_calls: usize,
     /// Runs that were over before.
     over: usize,
+    /// Undos and redos whose outcome was known to the byte.
+    undone: usize,
+    /// Undos that could not know all: a command was cut off, or agents had written one file at once.
+    left: usize,
+    /// The most that stored text was behind told text.
+    behind: Duration,
     lost: Vec<String>,
     unopened: Vec<String>,
     rejected: Vec<String>,
     user_files_changed: Vec<String>,
+    not_undone: Vec<String>,
     broken: Vec<String>,
     locked: Vec<String>,
 }
@@ -43,17 +53,21 @@ impl Score {
         self.kills += other.kills;
         self.by_calls += other.by_calls;
         self.over += other.over;
+        self.undone += other.undone;
+        self.left += other.left;
+        self.behind = self.behind.max(other.behind);
         self.lost.extend(other.lost);
         self.unopened.extend(other.unopened);
         self.rejected.extend(other.rejected);
         self.user_files_changed.extend(other.user_files_changed);
+        self.not_undone.extend(other.not_undone);
         self.broken.extend(other.broken);
         self.locked.extend(other.locked);
     }
 
     fn faults(&self) -> impl Iterator<Item = &String> {
         let own = [&self.lost, &self.unopened, &self.rejected];
-        own.into_iter().chain([&self.user_files_changed, &self.broken, &self.locked]).flatten()
+        own.into_iter().chain([&self.user_files_changed, &self.not_undone, &self.broken, &self.locked]).flatten()
     }
 }
 
@@ -61,17 +75,21 @@ impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "kills={} lost={} unopened={} rejected={} user_files_changed={} broken_files={} locks_left={} (by system \
-             calls {}, over before {})",
+            "kills={} lost={} unopened={} rejected={} user_files_changed={} not_undone={} broken_files={} locks_left={} \
+             (by system calls {}, over before {}, undone or redone {}, of these left {}, text behind by at most {} ms)",
             self.kills,
             self.lost.len(),
             self.unopened.len(),
             self.rejected.len(),
             self.user_files_changed.len(),
+            self.not_undone.len(),
             self.broken.len(),
             self.locked.len(),
             self.by_calls,
             self.over,
+            self.undone,
+            self.left,
+            self.behind.as_millis(),
         )
     }
 }
@@ -98,8 +116,11 @@ fn a_kill_at_any_moment_loses_nothing_that_was_told() {
                     let mut score = Score::default();
                     let mut life = 0;
                     while score.kills < share {
-                        let before = score.kills + score.over;
+                        let (before, began) = (score.kills + score.over, Instant::now());
+                        let known = score.faults().count();
                         Life::begin(scene, seed.wrapping_mul(1_000_003).wrapping_add(life)).live(share, &mut score);
+                        println!("{} session {life}, {:.1?}: {score}", scene.name, began.elapsed());
+                        score.faults().skip(known).for_each(|fault| println!("  {fault}"));
                         assert!(score.kills + score.over > before, "{}: nothing ran", scene.name);
                         life += 1;
                     }
@@ -115,4 +136,7 @@ fn a_kill_at_any_moment_loses_nothing_that_was_told() {
     let faults: Vec<&String> = all.faults().collect();
     assert!(faults.is_empty(), "seed={seed} {all}\n{faults:#?}");
     assert!(all.kills >= kills && all.kills > all.over, "too few runs were killed: {all}");
+    assert!(all.undone * 3 > all.kills, "too little was taken back: {all}");
+    // A rare kill falls into the very moment of a command.
+    assert!(all.left * 4 < all.undone, "too much was left: {all}");
 }

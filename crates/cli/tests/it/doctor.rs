@@ -101,6 +101,7 @@ fn without_a_cage_every_promise_of_it_fails() {
         "git",
         "shell",
         "folders",
+        "store",
         "audit",
         "settings",
     ];

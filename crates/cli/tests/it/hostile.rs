@@ -36,7 +36,8 @@ fn fault(bytes: &str) -> Option<String> {
     None
 }
 
-/// How long a sequence of haft's own is: styles, "this line is empty", "all below is empty", and a few lines up.
+/// How long a sequence of haft's own is: styles, "this line is empty", "all below is empty", a few lines up
+/// and down, and to a column.
 fn own_sequence(rest: &[char]) -> Option<usize> {
     let end = rest.iter().position(char::is_ascii_alphabetic)?;
     let body: String = rest[..end].iter().collect();
@@ -47,7 +48,8 @@ fn own_sequence(rest: &[char]) -> Option<usize> {
             .all(|code| code.parse().is_ok_and(|code: u8| matches!(code, 0..=4 | 9 | 30..=37 | 90..=97))),
         'K' => numbers == "2",
         'J' => numbers.is_empty(),
-        'A' => numbers.parse().is_ok_and(|lines: u8| lines < 40),
+        'A' | 'B' => numbers.parse().is_ok_and(|lines: u8| lines < 40),
+        'C' => numbers.parse().is_ok_and(|columns: u8| columns < 100),
         _ => false,
     };
     own.then_some(end + 1)
@@ -66,6 +68,8 @@ fn the_check_knows_what_is_foreign() {
     for foreign in [
         "\u{1b}[2J",
         "\u{1b}[93A",
+        "\u{1b}[93B",
+        "\u{1b}[100C",
         "\u{1b}[8m",
         "\u{1b}]0;t\u{7}",
         "\u{9b}",

@@ -41,7 +41,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("conformance", &["protocol", "permission", "shell", "config", "project", "tool", "toolbox", "session"]),
-    ("bench", &["llm", "permission", "project", "protocol", "sandbox", "session", "shell", "store", "tool", "toolbox"]),
+    (
+        "bench",
+        &[
+            "llm",
+            "permission",
+            "project",
+            "protocol",
+            "sandbox",
+            "session",
+            "shell",
+            "snapshot",
+            "store",
+            "tool",
+            "toolbox",
+        ],
+    ),
 ];
 
 #[test]

@@ -86,8 +86,8 @@ fn a_session_that_was_written_reads_back_the_same() {
 fn sums_of_what_was_used() {
     let machine = Machine::with(&[("a.txt", "one\n")]);
     let model = machine.scenario(&[
-        r#"{"answer":[{"call":"read","args":{"filePath":"a.txt"}}],"usage":{"input":1200,"output":30}}"#,
-        r#"{"answer":[{"text":"Done."}],"usage":{"input":1300,"output":20}}"#,
+        r#"{"answer":[{"call":"read","args":{"filePath":"a.txt"}},{"usage":{"input":1200,"output":30}}]}"#,
+        r#"{"answer":[{"text":"Done."},{"usage":{"input":1300,"output":20}}]}"#,
     ]);
     machine.haft(&["run", "look", "--model", &model]).ok();
     let sums = machine.haft(&["stats", "--json"]).ok().json();
@@ -191,13 +191,13 @@ fn where_nothing_can_be_written_sessions_are_read_and_a_run_says_why_it_ends() {
         assert!(ran.code == 0 && (ran.out.contains("Hello.") || ran.out.contains("Precious")), "{args:?}: {ran:?}");
     }
     let long = format!(r#"{{"answer":[{{"text":"{}"}}]}}"#, "many words ".repeat(40_000));
-    let model = machine.scenario(&[&long]);
+    let model = machine.scenario(&[HELLO, &long]);
     // Enough to begin with, and too little for the answer.
     let ran = limited(&machine, 400, &["run", "more", "--session", &id, "--model", &model]);
     assert!(ran.code == 1 && ran.err.contains("no space is left"), "{} {}", ran.code, ran.err);
     let shown = machine.haft(&["session", "show", &id]).ok();
     assert!(shown.out.contains("Hello.") && shown.out.contains("more"), "{shown:?}");
-    let more = machine.scenario(&[HELLO]);
+    let more = machine.scenario(&[HELLO; 3]);
     machine.haft(&["run", "again", "--session", &id, "--model", &more]).ok();
 }
 
@@ -242,7 +242,7 @@ fn old_sessions_go_as_the_settings_say() {
     // What was the latest when haft started stays; `two` was.
     assert_eq!(titles(&machine, &[]), ["three", "two", "one"]);
     std::fs::remove_file(machine.data().join(".retention")).unwrap();
-    let model = machine.scenario(&[HELLO]);
+    let model = machine.scenario(&[HELLO, HELLO]);
     let ran = machine.haft(&["run", "go on", "--session", &three, "--model", &model]).ok();
     assert!(ran.err.contains("removed 1 old session"), "{}", ran.err);
     assert_eq!(titles(&machine, &[]), ["three", "one"]);

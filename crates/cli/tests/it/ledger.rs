@@ -31,12 +31,17 @@ impl Ledger {
 
     /// What the model was told before the conversation, in its `n`th request.
     fn system(&self, n: usize) -> String {
-        self.served.bodies()[n]["messages"][0]["content"].as_str().unwrap().to_owned()
+        self.steps()[n]["messages"][0]["content"].as_str().unwrap().to_owned()
+    }
+
+    /// The requests that offer tools. A title is asked for beside them.
+    fn steps(&self) -> Vec<Value> {
+        self.served.bodies().into_iter().filter(|body| body["tools"].is_array()).collect()
     }
 
     /// The words of the person in the first request.
     fn asked(&self) -> String {
-        let content = self.served.bodies()[0]["messages"][1]["content"].clone();
+        let content = self.steps()[0]["messages"][1]["content"].clone();
         match &content {
             Value::String(text) => text.clone(),
             parts => parts.as_array().unwrap().iter().filter_map(|part| part["text"].as_str()).collect(),
@@ -45,7 +50,7 @@ impl Ledger {
 
     /// The names of the tools in the first request.
     fn tools(&self) -> Vec<String> {
-        let body = self.served.bodies()[0].clone();
+        let body = self.steps()[0].clone();
         let tools = body["tools"].as_array().cloned().unwrap_or_default();
         tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
     }
@@ -102,7 +107,7 @@ fn it_runs_unchanged() {
     let read = all.iter().find(|part| part["callID"] == "c1").unwrap();
     assert!(read["state"]["output"].as_str().unwrap().contains("# The API"), "the package's own instructions: {read}");
 
-    let body = &ledger.served.bodies()[0];
+    let body = &ledger.steps()[0];
     assert_eq!((&body["model"], &body["temperature"]), (&json!("large"), &json!(0.2)));
     assert_eq!(body["parallel_tool_calls"], true);
     assert_eq!(ledger.served.header("authorization").as_deref(), Some("Bearer key-of-the-gateway"));
@@ -134,7 +139,7 @@ fn its_agents_answer_as_they_are_written() {
     let ran = ledger.haft(&["run", "--agent", "reviewer", "look"]).ok();
     assert!(ran.err.contains("> reviewer · gateway/small"), "{}", ran.err);
     assert!(ledger.system(0).starts_with("You review changes to a bookkeeping service."), "{}", ledger.system(0));
-    let body = &ledger.served.bodies()[0];
+    let body = &ledger.steps()[0];
     assert_eq!((&body["model"], &body["temperature"]), (&json!("small"), &json!(0.1)));
     assert_eq!(body["reasoning_effort"], "high", "what is no field of an agent goes to the model");
     for closed in ["write", "edit", "bash"] {
@@ -149,7 +154,7 @@ fn a_variant_of_its_model_can_be_chosen() {
         let ledger = Ledger::played(&[FINE]);
         let args = [&["run", "--variant", "high", "--agent", "plan", "look"], record].concat();
         ledger.haft(&args).ok();
-        let body = &ledger.served.bodies()[0];
+        let body = &ledger.steps()[0];
         assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!("large"), &json!("high")));
         assert_eq!(ledger.machine.project().join("answers.jsonl").exists(), !record.is_empty());
     }
@@ -190,7 +195,7 @@ fn its_commands_are_filled_in() {
     assert!(asked.starts_with("Write release notes for version 1.4.0 from the commits since v1.3.2."), "{asked}");
     assert!(asked.contains("Arguments as given: 1.4.0 v1.3.2"), "{asked}");
     assert!(asked.contains("A bug fix starts with the test"), "the file that it mentions: {asked}");
-    assert_eq!(ledger.served.bodies()[0]["model"], "small", "its agent's model");
+    assert_eq!(ledger.steps()[0]["model"], "small", "its agent's model");
 
     let ledger = Ledger::played(&[FINE]);
     ledger.machine.write("new.txt", "");

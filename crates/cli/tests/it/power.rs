@@ -12,21 +12,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use disk::{Disk, State};
+use haft_snapshot::{Hash, Keep, KeepError};
 use serde_json::json;
 use stored::{Dump, dump};
-use trace::{Op, record};
+use trace::{Op, record, record_answered};
 
 use crate::crash::blow::{Dice, can_trace};
 use crate::support::Machine;
 
 /// How many states are opened where nobody says it.
-const STATES: u64 = 1_200;
+const STATES: u64 = 500;
 /// Files of haft's own that are replaced whole: each is as it was or as it became, and never empty.
 const OWN: [&str; 3] = ["auth.json", "trust.json", "approvals.json"];
 
 /// Everything that is recorded, in a machine that has nothing of haft's yet.
 fn ops(machine: &Machine) -> Vec<Op> {
-    let answers: Vec<String> = (0..5)
+    let answers: Vec<String> = (0..3)
         .map(|number| {
             json!({ "answer": [
                 { "text": format!("Answer {number}. ").repeat(40), "pieces": 4 },
@@ -55,7 +56,13 @@ fn ops(machine: &Machine) -> Vec<Op> {
         (&["run", "go on", "--continue", "--auto", "--model", &model], ""),
         (&["trust", "--revoke"], ""),
     ];
-    commands.iter().flat_map(|(args, input)| record(machine, args, input)).collect()
+    let mut ops: Vec<Op> = commands.iter().flat_map(|(args, input)| record(machine, args, input)).collect();
+    let touch = |name: &str| json!({ "answer": [{ "call": "bash", "args": { "command": name } }] }).to_string();
+    for command in ["touch made", "mkdir made.d"] {
+        let model = machine.scenario(&[&touch(command), r#"{"answer":[{"text":"Done."}]}"#]);
+        ops.extend(record_answered(machine, &["run", "make it", "--model", &model], "a\n"));
+    }
+    ops
 }
 
 /// What is there if nothing is lost, after each change: what may be found later.
@@ -64,20 +71,24 @@ struct Past {
     stored: BTreeMap<Dump, (usize, usize)>,
     /// The contents that each of [`OWN`] had, with when they came.
     own: BTreeMap<&'static str, Vec<(usize, Vec<u8>)>>,
+    /// Every old content of a file that was ever kept.
+    contents: BTreeSet<Hash>,
     /// The content that the store has kept since, whatever happens.
     floor: Vec<usize>,
 }
 
 fn past(ops: &[Op], scratch: &Scratch) -> Past {
     let mut disk = Disk::default();
-    let mut past = Past { stored: BTreeMap::new(), own: BTreeMap::new(), floor: Vec::new() };
+    let mut past = Past { stored: BTreeMap::new(), own: BTreeMap::new(), contents: BTreeSet::new(), floor: Vec::new() };
     let (mut newest, mut floor) = (dump(&scratch.put(&State::new())).unwrap(), 0);
     past.stored.insert(newest.clone(), (0, 0));
     for (at, op) in ops.iter().enumerate() {
         disk.apply(op);
         let now = disk.live();
         if op.path().to_string_lossy().contains("haft.db") {
-            newest = dump(&scratch.put(&now)).unwrap_or_else(|error| panic!("after {at} changes: {error}"));
+            if !matches!(op, Op::Sync(_)) {
+                newest = dump(&scratch.put(&now)).unwrap_or_else(|error| panic!("after {at} changes: {error}"));
+            }
             // A folder is synced right after the log is made, and nothing is written to it before.
             if matches!(op, Op::Sync(path) if path.ends_with("haft.db-wal")) {
                 floor = at;
@@ -85,6 +96,7 @@ fn past(ops: &[Op], scratch: &Scratch) -> Past {
         }
         past.stored.entry(newest.clone()).or_insert((at, at)).1 = at;
         past.floor.push(floor);
+        past.contents.extend(content(op.path()));
         for name in OWN {
             if let Some(bytes) = now.get(Path::new(name)) {
                 let seen = past.own.entry(name).or_default();
@@ -95,6 +107,15 @@ fn past(ops: &[Op], scratch: &Scratch) -> Past {
         }
     }
     past
+}
+
+/// The folder of [`Keep`], below the root.
+const CONTENTS: &str = "snapshots/contents";
+
+/// The old content that is kept in the file `path`.
+fn content(path: &Path) -> Option<Hash> {
+    let name = path.strip_prefix(CONTENTS).ok()?.to_str()?.replace('/', "");
+    name.parse().ok()
 }
 
 /// What is wrong with `state`, which may be left when the power goes after the change `at`.
@@ -108,6 +129,15 @@ fn faults(state: &State, at: usize, past: &Past, scratch: &Scratch) -> Vec<Strin
             Some((_, last)) if *last < past.floor[at] => faults.push("what was forced to the disk is gone".to_owned()),
             Some(_) => {}
         },
+    }
+    // They are not forced to the disk: one may be gone or damaged, and then says so. A wrong one is never brought back.
+    let keep = Keep::new(scratch.root().join(CONTENTS));
+    for hash in &past.contents {
+        match keep.get(hash) {
+            Ok(content) if Hash::of(&content) == *hash => {}
+            Err(KeepError::Missing(_) | KeepError::Damaged(_)) => {}
+            other => faults.push(format!("the old content {hash} is {other:?}")),
+        }
     }
     for name in OWN {
         let Some(bytes) = state.get(Path::new(name)) else { continue };
@@ -130,8 +160,12 @@ impl Scratch {
         Self(here)
     }
 
+    fn root(&self) -> PathBuf {
+        self.0.path().join("data")
+    }
+
     fn put(&self, state: &State) -> PathBuf {
-        let root = self.0.path().join("data");
+        let root = self.root();
         if root.exists() {
             std::fs::remove_dir_all(&root).unwrap();
         }
@@ -157,9 +191,10 @@ fn a_power_cut_leaves_a_consistent_earlier_point() {
     let ops = ops(&machine);
     let scratch = Scratch::new();
     let past = past(&ops, &scratch);
-    for name in ["auth.json", "trust.json"] {
+    for name in OWN {
         assert!(past.own[name].len() > 1, "{name} was replaced: {:?}", past.own.keys());
     }
+    assert!(past.contents.len() > 5, "{} old contents", past.contents.len());
     assert!(past.stored.len() > 30, "{} points of the store", past.stored.len());
 
     let mut disk = Disk::default();
@@ -178,9 +213,10 @@ fn a_power_cut_leaves_a_consistent_earlier_point() {
         }
     }
     println!(
-        "seed={seed} changes={} points={} states={opened} logs={} inconsistent={}",
+        "seed={seed} changes={} points={} contents={} states={opened} logs={} inconsistent={}",
         ops.len(),
         past.stored.len(),
+        past.contents.len(),
         distinct.len(),
         wrong.len()
     );

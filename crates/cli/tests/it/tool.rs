@@ -11,7 +11,7 @@ fn without_a_command_there_is_help() {
     for command in ["demo", "run", "tool", "session"] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is not in: {help}");
     }
-    machine.haft(&["fly"]).ends(2).says(&["unrecognized subcommand 'fly'"]);
+    machine.haft(&["fly"]).ends(2).says(&["neither a folder nor a command called \"fly\""]);
 }
 
 #[test]

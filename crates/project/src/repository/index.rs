@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::Blob;
+use super::{Blob, LastSeen};
 use crate::Seen;
 use crate::files::READ;
 
@@ -61,6 +61,12 @@ impl Entry {
             && self.inode == low(seen.inode)
             && (self.kind == Kind::Link || self.executable == executable)
     }
+
+    /// What it says by itself; the content is left to who knows how it is kept.
+    pub(super) fn last_seen(&self) -> LastSeen {
+        let Self { changed, executable, kind, .. } = *self;
+        LastSeen { blob: None, size: u64::from(self.size), changed, is_link: kind == Kind::Link, executable }
+    }
 }
 
 impl Index {
@@ -96,10 +102,10 @@ impl Index {
             if version == 4 {
                 let keep = path.len().checked_sub(rest.varint()?)?;
                 path.truncate(keep);
-                path.extend_from_slice(rest.to_zero()?);
+                path.extend_from_slice(rest.until_zero()?);
             } else {
                 path.clear();
-                path.extend_from_slice(rest.to_zero()?);
+                path.extend_from_slice(rest.until_zero()?);
                 // Entries are as long as a multiple of eight; one zero byte is taken already.
                 let len = before - rest.0.len();
                 rest.take((8 - len % 8) % 8)?;
@@ -150,6 +156,11 @@ impl Index {
         self.entries.iter().map(|entry| self.path(entry)).filter(is_named)
     }
 
+    /// The paths of all files.
+    pub(super) fn all(&self) -> impl Iterator<Item = &[u8]> {
+        self.entries.iter().map(|entry| self.path(entry))
+    }
+
     fn path(&self, entry: &Entry) -> &[u8] {
         let start = entry.start as usize;
         self.paths.get(start..start + entry.len as usize).unwrap_or_default()
@@ -175,7 +186,7 @@ impl<'a> Rest<'a> {
     }
 
     /// The bytes up to the next zero, which is taken too.
-    fn to_zero(&mut self) -> Option<&'a [u8]> {
+    fn until_zero(&mut self) -> Option<&'a [u8]> {
         let len = self.0.iter().position(|byte| *byte == 0)?;
         let taken = self.take(len)?;
         self.take(1)?;

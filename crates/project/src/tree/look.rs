@@ -201,8 +201,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             }
         }
         gone.into_iter().for_each(|at| self.remove(at, &mut diffs));
-        diffs.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        (diffs, new, read)
+        (joined(diffs), new, read)
     }
 
     /// Takes a folder out with all below it. What is ignored now, and not gone, is no change.
@@ -238,10 +237,26 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         if let Some(place) = self.folders.get_mut(at) {
             *place = None;
         }
-        if is_gone {
+        if is_gone || replaced {
             diffs.push(Diff { path, was: Was::Seen(seen, S::default()), now: None, spot: None, doubtful: false });
         }
     }
+}
+
+/// In the order of their paths, and where a folder stands now for a file or a file for a folder, both ends as one.
+fn joined<S>(mut diffs: Vec<Diff<S>>) -> Vec<Diff<S>> {
+    // What is gone stands before what came for it.
+    diffs.sort_by(|one, other| one.path.cmp(&other.path).then(one.now.is_some().cmp(&other.now.is_some())));
+    let mut joined: Vec<Diff<S>> = Vec::with_capacity(diffs.len());
+    for diff in diffs {
+        match joined.last_mut() {
+            Some(last) if last.now.is_none() && diff.now.is_some() && last.path == diff.path => {
+                (last.now, last.spot, last.doubtful) = (diff.now, diff.spot, diff.doubtful);
+            }
+            _ => joined.push(diff),
+        }
+    }
+    joined
 }
 
 /// One of the threads of a look.

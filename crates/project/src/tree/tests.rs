@@ -77,7 +77,10 @@ fn each_change_is_told_once() {
     fs::remove_dir_all(scene.path("dir")).unwrap();
     scene.put("dir=file");
     let gone = ["-dir/deep/", "-dir/deep/c", "-dir/deep/new", "-dir/other/", "-dir/other/new"];
-    assert_eq!(scene.look(), [&["+dir"], gone.as_slice()].concat());
+    assert_eq!(scene.look(), [&["~dir"], gone.as_slice()].concat());
+    fs::remove_file(scene.path("dir")).unwrap();
+    scene.put("dir/in");
+    assert_eq!(scene.look(), ["~dir/", "+dir/in"]);
 }
 
 #[test]

@@ -3,15 +3,17 @@
 //! What differs before is the user's own. What the repository does not have is kept then: files that are not tracked or
 //! not as they were committed, and not ignored. What differs after is the command's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_permission::Asker;
 use haft_project::{Blob, Blobs, Diff, Refused, Seen, Spot, Standing, Tracked, Tree, Was, top_of};
 use haft_snapshot::{Change, Hash, Keep, KeepError, State};
 
 use super::known::Known;
+use super::ledger::Started;
 use super::unkept;
 
 /// Largest file that is kept before a command, in bytes.
@@ -24,6 +26,9 @@ const MAX_NAMED: usize = 50_000;
 const MAX_EDITS: usize = 10_000;
 /// Most repositories below one tree whose files are looked up. The files of others are kept themselves.
 const MAX_REPOSITORIES: usize = 64;
+
+/// Most files that are written down with a command that begins, because nothing else would tell what they were.
+const MAX_LOOSE: usize = 1000;
 
 /// Where commands work.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +75,7 @@ impl Why {
 #[derive(Debug)]
 pub(super) struct Around {
     keep: Keep,
+    ground: Ground,
     state: Mutex<Inner>,
     edits: Mutex<HashMap<PathBuf, State>>,
 }
@@ -79,8 +85,34 @@ struct Inner {
     tree: Result<Tree<Source>, Refused>,
     repositories: Repositories,
     known: Known,
+    loose: Loose,
     running: Vec<(u64, Asker)>,
-    count: u64,
+}
+
+/// Files of which neither the repository nor the memory of the tree tells another process what they are.
+#[derive(Debug, Default)]
+struct Loose {
+    states: BTreeMap<PathBuf, State>,
+    more: bool,
+}
+
+impl Loose {
+    fn add(&mut self, path: &Path, state: State) {
+        if self.states.len() < MAX_LOOSE || self.states.contains_key(path) {
+            self.states.insert(path.to_owned(), state);
+        } else {
+            self.more = true;
+        }
+    }
+
+    fn started(&self, at: i64) -> Started {
+        let change = |(path, state): (&PathBuf, &State)| Change {
+            path: path.clone(),
+            before: state.clone(),
+            after: state.clone(),
+        };
+        Started { at, loose: self.states.iter().map(change).collect(), more: self.more }
+    }
 }
 
 /// What a look was about, for people and benches.
@@ -100,12 +132,12 @@ pub struct Survey {
 
 impl Around {
     pub(super) fn new(keep: Keep, ground: Ground) -> Self {
-        let Ground { root, home, left_out, memory } = ground;
+        let Ground { root, home, left_out, memory } = ground.clone();
         let known = Known::new(memory);
         let repositories = Repositories::new(root.clone());
         let tree = Tree::new(root, home.as_deref(), left_out);
-        let inner = Inner { tree, repositories, known, running: Vec::new(), count: 0 };
-        Self { keep, state: Mutex::new(inner), edits: Mutex::default() }
+        let inner = Inner { tree, repositories, known, loose: Loose::default(), running: Vec::new() };
+        Self { keep, ground, state: Mutex::new(inner), edits: Mutex::default() }
     }
 
     /// A tool made `state` stand at `path`. It is not taken for a command's doing.
@@ -116,15 +148,25 @@ impl Around {
         }
     }
 
-    /// A command is about to run. Returns its number, and what commands that run already have changed so far.
-    pub(super) fn before(&self, asker: &Asker) -> (u64, Option<(Asker, Vec<Change>)>) {
+    /// Where commands work.
+    pub(super) fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    /// A command is about to run; `begun` writes that down and gives it its number. Returns that, and what commands that run
+    /// already have changed so far.
+    pub(super) fn before(
+        &self,
+        asker: &Asker,
+        begun: impl FnOnce(Started) -> u64,
+    ) -> (u64, Option<(Asker, Vec<Change>)>) {
         let mut inner = self.lock();
         let by = inner.running.last().map(|(_, asker)| asker.clone());
         // Where the system says that nothing has changed since, there is nothing to find.
         let is_quiet = inner.tree.as_mut().is_ok_and(Tree::is_quiet);
         let changes = if is_quiet { Vec::new() } else { self.look(&mut inner, by.is_some()) };
-        inner.count += 1;
-        let number = inner.count;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let number = begun(inner.loose.started(i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)));
         inner.running.push((number, asker.clone()));
         (number, by.map(|by| (by, changes)))
     }
@@ -170,7 +212,7 @@ impl Around {
 
     /// Looks at the tree; what differs is what the command changed, if it is a command's.
     fn look(&self, inner: &mut Inner, is_commands: bool) -> Vec<Change> {
-        let Inner { tree, repositories, known, .. } = inner;
+        let Inner { tree, repositories, known, loose, .. } = inner;
         let edits = std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner));
         let found = match tree {
             Ok(tree) => tree.look(),
@@ -192,9 +234,13 @@ impl Around {
         };
         known.load();
         repositories.refresh();
-        let mut eyes = Eyes { keep: &self.keep, tree, repositories, known };
+        let mut eyes = Eyes { keep: &self.keep, tree, repositories, known, loose };
         let mut changes = Vec::new();
         for diff in look.diffs {
+            eyes.loose.states.remove(&diff.path);
+            if diff.now.is_none() {
+                eyes.known.gone(&diff.path);
+            }
             if !is_commands {
                 eyes.note(&diff);
                 continue;
@@ -221,6 +267,7 @@ struct Eyes<'a> {
     tree: &'a mut Tree<Source>,
     repositories: &'a mut Repositories,
     known: &'a mut Known,
+    loose: &'a mut Loose,
 }
 
 impl Eyes<'_> {
@@ -296,8 +343,11 @@ impl Eyes<'_> {
             Standing::Folder { mode } => (State::Folder { mode }, Source::Unknown),
             Standing::Other(why) => (State::Unkept { why }, Source::Unkept(Why::Unreadable)),
         };
-        if let (Source::Kept(hash), false) = (&source, diff.doubtful) {
-            self.known.add(&diff.path, &seen, *hash);
+        match &source {
+            Source::Kept(hash) if !diff.doubtful && self.known.lasts(&diff.path) => {
+                self.known.add(&diff.path, &seen, *hash);
+            }
+            _ => self.loose.add(&diff.path, state.clone()),
         }
         self.set(spot, source);
         state
@@ -343,7 +393,7 @@ fn why(error: &KeepError) -> Why {
 
 /// The repositories of a tree, as far as they were needed.
 #[derive(Debug)]
-struct Repositories {
+pub(super) struct Repositories {
     root: PathBuf,
     tops: HashMap<PathBuf, bool>,
     tracked: HashMap<PathBuf, Option<Tracked>>,
@@ -351,7 +401,7 @@ struct Repositories {
 }
 
 impl Repositories {
-    fn new(root: PathBuf) -> Self {
+    pub(super) fn new(root: PathBuf) -> Self {
         Self { root, tops: HashMap::new(), tracked: HashMap::new(), blobs: HashMap::new() }
     }
 
@@ -363,15 +413,24 @@ impl Repositories {
     }
 
     fn blob(&mut self, path: &Path, seen: &Seen) -> Option<Blob> {
+        self.tracked(path)?.blob(path, seen)
+    }
+
+    /// The repository that the file belongs to.
+    pub(super) fn tracked(&mut self, path: &Path) -> Option<&Tracked> {
         let top = top_of(path, &self.root, &mut self.tops)?;
         if self.tracked.len() >= MAX_REPOSITORIES && !self.tracked.contains_key(&top) {
             return None;
         }
-        let tracked = self.tracked.entry(top).or_insert_with_key(|top| Tracked::read(top));
-        tracked.as_ref()?.blob(path, seen)
+        self.tracked.entry(top).or_insert_with_key(|top| Tracked::read(top)).as_ref()
     }
 
-    fn content(&mut self, path: &Path, blob: Blob, size: u64) -> Option<Vec<u8>> {
+    /// The repositories that were asked for so far.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Tracked> {
+        self.tracked.values().flatten()
+    }
+
+    pub(super) fn content(&mut self, path: &Path, blob: Blob, size: u64) -> Option<Vec<u8>> {
         if size > MAX_FILE {
             return None;
         }

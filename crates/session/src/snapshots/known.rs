@@ -14,6 +14,9 @@ use super::ledger::private;
 /// Largest memory of one tree, in bytes. A larger one is begun anew, and the files are read again.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// The inode of what is not there.
+const GONE: u64 = 0;
+
 /// A line of the file: path, size, modified, changed, inode, mode, content.
 type Line = (String, u64, i64, i64, u64, u32, Hash);
 
@@ -54,6 +57,38 @@ impl Known {
             // Begun anew with what is still asked for.
             let _ = fs::remove_file(path);
             self.bytes = 0;
+        }
+    }
+
+    /// What was kept of files that had changed last before `time`, in nanoseconds since the Unix epoch, as another process
+    /// wrote it down.
+    pub(super) fn before(path: &Path, time: i64) -> HashMap<PathBuf, (Seen, Hash)> {
+        let mut bytes = Vec::new();
+        let Ok(file) = File::open(path) else { return HashMap::new() };
+        if file.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
+            return HashMap::new();
+        }
+        let mut known = HashMap::new();
+        for line in bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok()) {
+            let (path, size, modified, changed, inode, mode, hash) = line;
+            if inode == GONE {
+                known.remove(Path::new(&path));
+            } else if changed < time {
+                known.insert(PathBuf::from(path), (Seen { size, modified, changed, inode, mode }, hash));
+            }
+        }
+        known
+    }
+
+    /// Whether what is added is there for another process.
+    pub(super) fn lasts(&self, path: &Path) -> bool {
+        self.path.is_some() && path.to_str().is_some() && self.bytes < MAX_BYTES
+    }
+
+    /// The file is gone, and that was seen.
+    pub(super) fn gone(&mut self, path: &Path) {
+        if self.path.is_some() {
+            self.push(path, &Seen { inode: GONE, ..Seen::default() }, Hash::of(b""));
         }
     }
 

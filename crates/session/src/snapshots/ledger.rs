@@ -38,6 +38,8 @@ struct Entry {
     number: u64,
     by: Option<AskedBy>,
     changes: Vec<Change>,
+    /// Where it is a command that runs, how things stood.
+    command: Option<Started>,
     stage: Stage,
 }
 
@@ -58,6 +60,25 @@ pub(super) struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<AskedBy>,
     changes: Vec<Change>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    command: Option<Started>,
+}
+
+/// How things stood when a command was about to run, for who finds that it was cut off.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Started {
+    /// When, in nanoseconds since the Unix epoch.
+    pub at: i64,
+    /// Files of which neither the repository nor the memory of the tree tells what they were.
+    pub loose: Vec<Change>,
+    /// Whether there are more of them.
+    pub more: bool,
+}
+
+impl Entry {
+    fn line(&self) -> Line {
+        Line { by: self.by.clone(), changes: self.changes.clone(), command: self.command.clone() }
+    }
 }
 
 impl Ledger {
@@ -67,9 +88,21 @@ impl Ledger {
 
     /// Writes down what is about to happen, and returns its number.
     pub(super) fn announce(&self, session: &SessionId, by: Option<&AskedBy>, changes: Vec<Change>) -> u64 {
-        let line = Line { by: by.cloned(), changes };
+        let line = Line { by: by.cloned(), changes, command: None };
         self.append(session, &line);
         self.enter(session, line, Stage::Announced)
+    }
+
+    /// Writes down that a command is about to run, and returns its number. [`Ledger::ended`] takes it out again.
+    pub(super) fn began(&self, session: &SessionId, by: Option<&AskedBy>, started: Started) -> u64 {
+        let line = Line { by: by.cloned(), changes: Vec::new(), command: Some(started) };
+        self.append(session, &line);
+        self.enter(session, line, Stage::Announced)
+    }
+
+    /// The command called `number` ended, and what it changed is written down.
+    pub(super) fn ended(&self, session: &SessionId, number: u64) {
+        self.drop_entries(session, |entry| entry.number == number);
     }
 
     /// Writes down what has happened without being announced.
@@ -77,7 +110,7 @@ impl Ledger {
         if changes.is_empty() {
             return;
         }
-        let line = Line { by: by.cloned(), changes };
+        let line = Line { by: by.cloned(), changes, command: None };
         self.append(session, &line);
         self.enter(session, line, Stage::Happened);
     }
@@ -90,7 +123,7 @@ impl Ledger {
         if entries.len() >= MAX_WAITING {
             entries.remove(0);
         }
-        entries.push(Entry { number, by: line.by, changes: line.changes, stage });
+        entries.push(Entry { number, by: line.by, changes: line.changes, command: line.command, stage });
         number
     }
 
@@ -165,9 +198,14 @@ impl Ledger {
         self.drop_entries(session, |entry| entry.stage == Stage::HandedOut(*hash));
     }
 
-    /// Reads what a killed process left of the session; `after` says what became of a change, `None` for nothing. What this
-    /// process knows itself stays.
-    pub(super) fn load(&self, session: &SessionId, after: impl Fn(&Change) -> Option<State>) {
+    /// Reads what a killed process left of the session; `after` says what became of a change, `None` for nothing, and
+    /// `cut_off` what may have come of a command, given what else was announced. What this process knows itself stays.
+    pub(super) fn load(
+        &self,
+        session: &SessionId,
+        after: impl Fn(&Change) -> Option<State>,
+        cut_off: impl Fn(&Started, &[Change]) -> Vec<Change>,
+    ) {
         // Who has written to the file itself has read it before.
         if self.lock().sessions.contains_key(session) {
             return;
@@ -179,7 +217,13 @@ impl Ledger {
         }
         // The last line may be cut off: what it would have said did not happen.
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+        let mut announced: Vec<Change> = Vec::new();
+        let mut commands = Vec::new();
         for mut line in lines.collect::<Vec<_>>() {
+            if line.command.is_some() {
+                commands.push(line);
+                continue;
+            }
             line.changes.retain_mut(|change| match after(change) {
                 Some(state) => {
                     change.after = state;
@@ -187,9 +231,20 @@ impl Ledger {
                 }
                 None => false,
             });
+            announced.extend(line.changes.iter().cloned());
+            self.enter(session, line, Stage::Happened);
+        }
+        let had_commands = !commands.is_empty();
+        for mut line in commands {
+            line.changes = line.command.take().map_or_else(Vec::new, |started| cut_off(&started, &announced));
+            announced.extend(line.changes.iter().cloned());
             self.enter(session, line, Stage::Happened);
         }
         self.drop_entries(session, |entry| entry.changes.is_empty());
+        // Looked for once: later nobody could tell it from what came after.
+        if had_commands {
+            self.rewrite_all(session);
+        }
     }
 
     fn drop_entries(&self, session: &SessionId, gone: impl Fn(&Entry) -> bool) {
@@ -202,8 +257,13 @@ impl Ledger {
             // If it stays, it is settled once more.
             let _ = fs::remove_file(self.path(session));
         } else if entries.len() < before {
-            let lines = entries.iter().map(|entry| Line { by: entry.by.clone(), changes: entry.changes.clone() });
-            self.rewrite(session, lines);
+            self.rewrite(session, entries.iter().map(Entry::line));
+        }
+    }
+
+    fn rewrite_all(&self, session: &SessionId) {
+        if let Some(entries) = self.lock().sessions.get(session) {
+            self.rewrite(session, entries.iter().map(Entry::line));
         }
     }
 

@@ -101,7 +101,7 @@ fn what_comes_to_nothing_is_no_change() {
     scene.write(&snapshots, "one", "a", Some("1"), Until::Said);
     scene.write(&snapshots, "one", "a", None, Until::Said);
     assert_eq!(snapshots.take(&scene.session, &scene.message, "one"), None);
-    assert_eq!(scene.snapshots().settle(&scene.session), []);
+    assert_eq!(scene.snapshots().settle(&scene.session, &[]), []);
 }
 
 #[test]
@@ -121,14 +121,14 @@ fn what_a_killed_process_left_is_settled() {
             fs::write(scene.path("a"), text).unwrap();
         }
         let snapshots = scene.snapshots();
-        let left = snapshots.settle(&scene.session);
+        let left = snapshots.settle(&scene.session, &[]);
         let told: Vec<String> = left.iter().flat_map(|left| scene.told(&snapshots, &left.hash)).collect();
         assert_eq!(told.first().map(String::as_str), want);
         assert!(told.len() < 2);
         // It is handed out until the session remembers it.
-        assert_eq!(scene.snapshots().settle(&scene.session), left);
+        assert_eq!(scene.snapshots().settle(&scene.session, &[]), left);
         left.iter().for_each(|left| snapshots.stored(&scene.session, &left.hash));
-        assert_eq!(scene.snapshots().settle(&scene.session), []);
+        assert_eq!(scene.snapshots().settle(&scene.session, &[]), []);
     }
 }
 
@@ -140,7 +140,7 @@ fn a_line_that_was_cut_off_is_no_change() {
     let mut text = fs::read(&file).unwrap();
     text.extend_from_within(..text.len() / 2);
     fs::write(&file, text).unwrap();
-    assert_eq!(scene.snapshots().settle(&scene.session).len(), 1);
+    assert_eq!(scene.snapshots().settle(&scene.session, &[]).len(), 1);
 }
 
 #[test]

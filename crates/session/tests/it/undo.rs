@@ -5,6 +5,7 @@ use std::fs;
 use haft_llm::Step;
 use haft_protocol::{Event, FileStatus, History, Id, Message, Part, PartKind, Revert};
 use haft_session::{Fate, Force, Prompt, Rewind, Rewound, Session, SessionError, To, Why};
+use haft_snapshot::{Change, Hash, State};
 use serde_json::json;
 
 use crate::scene::{Scene, call, edit, says};
@@ -338,6 +339,37 @@ async fn a_copy_takes_todos_along_and_nothing_that_was_taken_back() {
 }
 
 #[tokio::test]
+async fn a_file_that_reads_like_a_list_of_changes_tells_undo_nothing() {
+    let mut scene = scene();
+    let victim = scene.folder.path().join("victim");
+    fs::write(&victim, "mine\n").unwrap();
+    // The content of `a.rs` says what would remove the victim, and the model knows the hash of what it wrote.
+    let mine = State::File { content: Hash::of(b"mine\n"), size: 5, mode: 0o644 };
+    let change = Change { path: victim.clone(), before: State::Absent, after: mine };
+    let hostile = serde_json::to_string(&[change]).unwrap();
+    scene.model(vec![write("list", &hostile)]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let last = scene.history(&session).await.messages().last().unwrap().info.id().clone();
+    let kind = PartKind::Patch {
+        hash: Hash::of(hostile.as_bytes()).to_string(),
+        files: vec!["innocent".to_owned()],
+        call_id: None,
+        time: None,
+    };
+    let (id, session_id) = (haft_protocol::Clock::scripted(9_000_000).mint(), session.id().clone());
+    let part = Box::new(Part { id, session_id: session_id.clone(), message_id: last, kind });
+    let event = Event::PartUpdated { session_id: session_id.clone(), part, time: 1 };
+    scene.journal.record(event).await.unwrap();
+    drop(session);
+    until_free(&scene, &session_id).await;
+    let session = Session::open(scene.setup(), &session_id).await.unwrap();
+    let all = Rewind { force: Force::Everything, ..Rewind::to(To::Back) };
+    assert_eq!(told(&session.rewind(all).await.unwrap()), "list +0 -1, innocent stays uncovered");
+    assert_eq!(fs::read_to_string(victim).unwrap(), "mine\n");
+}
+
+#[tokio::test]
 async fn commands_calls_within_calls_and_the_persons_own_commands_are_taken_back() {
     let mut scene = scene();
     let batch = json!({ "tool_calls": [
@@ -356,4 +388,51 @@ async fn commands_calls_within_calls_and_the_persons_own_commands_are_taken_back
     assert_eq!(scene.files(), "a.rs=one");
     session.rewind(Rewind::to(To::End)).await.unwrap();
     assert_eq!(scene.files(), "b.txt=b made/ made/c=mine");
+}
+
+#[tokio::test]
+async fn a_folder_in_the_place_of_a_file_and_a_file_in_that_of_a_folder_go_back() {
+    let mut scene = scene();
+    fs::create_dir_all(scene.project().join("dir/empty")).unwrap();
+    scene.put("dir/in", "in\n");
+    let command = "rm a.rs; mkdir a.rs; echo x > a.rs/deep; rm -r dir; echo y > dir";
+    scene.model(vec![call("bash", json!({ "command": command, "description": "swap" }))]).model(vec![says("Done.")]);
+    let before = scene.files();
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let after = scene.files();
+    assert_eq!(after, "a.rs/ a.rs/deep=x dir=y");
+    let rewound = session.undo().await.unwrap();
+    assert!(!rewound.is_partial(), "{rewound:?}");
+    assert_eq!(scene.files(), before);
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), after);
+}
+
+#[tokio::test]
+async fn what_a_command_did_that_was_cut_off_goes_back_where_that_is_forced() {
+    let mut scene = scene();
+    scene.model(vec![edit("one", "two")]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let id = session.id().clone();
+    drop(session);
+    until_free(&scene, &id).await;
+    // As a killed process leaves it: a command had begun, and nobody was there when it ended.
+    let killed = scene.setup().options.past.unwrap();
+    let asker = haft_permission::Asker { session: id.clone(), call: None };
+    haft_project::Recorder::before_command(&killed.snapshots, &asker);
+    drop(killed);
+    scene.put("a.rs", "three\n");
+    scene.put("new.rs", "new\n");
+
+    let session = Session::open(scene.setup(), &id).await.unwrap();
+    assert_eq!(told(&session.undo().await.unwrap()), "a.rs stays uncovered, new.rs stays uncovered");
+    assert_eq!(scene.files(), "a.rs=three new.rs=new");
+    session.redo().await.unwrap();
+    let all = Rewind { force: Force::Everything, ..Rewind::to(To::Back) };
+    assert_eq!(told(&session.rewind(all).await.unwrap()), "new.rs +0 -1, a.rs +1 -1");
+    assert_eq!(scene.files(), "a.rs=one");
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three new.rs=new");
 }

@@ -32,7 +32,7 @@ enum Deed {
 }
 
 /// What a command does to `$f`, with `$n` to tell it apart. None fails where nothing is there.
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "mkdir -p \"$(dirname $f)\"; echo agent $n > $f",
     "rm -rf $f",
     "mkdir -p \"$(dirname $f)\"; rm -rf $f; ln -s agent-$n $f",
@@ -40,6 +40,7 @@ const COMMANDS: [&str; 7] = [
     "test -f $f && chmod 755 $f; true",
     "test -e $f && mv $f moved-$n; true",
     "test -f $f && mkdir -p whole && mv $f whole/$n; true",
+    "rm -rf $f; mkdir -p $f; echo agent $n > $f/deep",
 ];
 
 fn agent(names: usize, commands: usize) -> impl Strategy<Value = Deed> {

@@ -78,6 +78,9 @@ impl Snapshot {
     }
 }
 
+/// What zstd begins with.
+const PACKED: &[u8] = b"\x28\xb5\x2f\xfd";
+
 /// What is said about a path outside, if it must stay as it is. haft itself writes into its own folders; there, what
 /// it does not write may not be written by others, and nothing may be forged.
 fn outside(own: &Path, path: &Path, about: &std::fs::Metadata) -> Option<String> {
@@ -87,7 +90,9 @@ fn outside(own: &Path, path: &Path, about: &std::fs::Metadata) -> Option<String>
         ["home", "home/.local", "home/.local/share", "home/.local/state"].iter().any(|one| own == Path::new(one));
     if haft {
         let kept = ["auth.json", "trust.json", "approvals.json"].iter().any(|name| own.ends_with(name));
-        let forged = about.is_file() && std::fs::read(path).is_ok_and(|text| find(&text, b"forged"));
+        // What is packed there is haft's own copy of a file of the project.
+        let copy = |text: &[u8]| own.starts_with("home/.local/share/haft/snapshots") && text.starts_with(PACKED);
+        let forged = about.is_file() && std::fs::read(path).is_ok_and(|text| find(&text, b"forged") && !copy(&text));
         return (kept || forged).then(|| described(path, about));
     }
     if above {

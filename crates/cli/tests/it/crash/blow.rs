@@ -1,12 +1,16 @@
 //! When a run is killed.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use portable_pty::{PtySize, native_pty_system};
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// The system calls that change what is kept, each kind with how many of them a run may make before it is killed.
@@ -18,8 +22,8 @@ const CALLS: [(&str, u64); 6] = [
     ("openat", 150),
     ("unlink,unlinkat,mkdir,mkdirat", 8),
 ];
-/// A run that said so much is killed, whatever else it waits for.
-const MOST_SAID: usize = 60_000;
+/// A run that said so many times what it may say is killed, whatever else it waits for.
+const MOST_SAID: u64 = 8;
 /// Nothing that is done between two bytes of what is said takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -46,18 +50,31 @@ impl Dice {
 pub(crate) enum Blow {
     /// When it has said so many bytes, and then after a while.
     Said { bytes: usize, then: Duration },
-    /// When one of its threads makes the N-th of these system calls.
-    Call { kind: &'static str, number: u64 },
+    /// When one of its threads makes the N-th of these system calls, and when it said so many bytes without that.
+    Call { kind: &'static str, number: u64, most_said: usize },
+}
+
+/// How far a run may get before it is killed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reach {
+    /// Bytes that it says.
+    pub(crate) bytes: u64,
+    /// How long it lives on after that.
+    pub(crate) then: Duration,
+    /// Of how many system calls of a kind a long run may make, this one makes one in so many.
+    pub(crate) calls: u64,
 }
 
 impl Blow {
-    pub(crate) fn choose(dice: &mut Dice) -> Self {
+    pub(crate) fn choose(dice: &mut Dice, reach: Reach) -> Self {
+        let small = |number: u64| usize::try_from(number).unwrap();
         if can_trace() && dice.below(5) < 2 {
-            let (kind, most) = CALLS[usize::try_from(dice.below(CALLS.len() as u64)).unwrap()];
-            return Self::Call { kind, number: 1 + dice.below(most) };
+            let (kind, most) = CALLS[small(dice.below(CALLS.len() as u64))];
+            let number = 1 + dice.below(most.div_ceil(reach.calls));
+            return Self::Call { kind, number, most_said: small(reach.bytes * MOST_SAID) };
         }
-        let bytes = usize::try_from(dice.below(5_000)).unwrap();
-        Self::Said { bytes, then: Duration::from_micros(dice.below(20_000)) }
+        let then = Duration::from_micros(dice.below(u64::try_from(reach.then.as_micros()).unwrap()));
+        Self::Said { bytes: small(dice.below(reach.bytes)), then }
     }
 
     pub(crate) fn is_call(self) -> bool {
@@ -81,34 +98,74 @@ pub(crate) struct Said {
     pub(crate) killed: bool,
     /// What it complained of.
     pub(crate) errors: String,
+    /// Up to which byte of `text` had come when.
+    heard: Vec<(usize, Instant)>,
+    /// When it was over.
+    until: Instant,
 }
 
-/// Runs `command` until `blow`.
-pub(crate) fn strike(command: &Command, blow: Blow) -> Said {
+impl Said {
+    /// How long before the end the byte at `place` was there at the latest.
+    pub(crate) fn age(&self, place: usize) -> Duration {
+        let heard = self.heard.iter().find(|(end, _)| place < *end);
+        heard.map_or(Duration::ZERO, |(_, at)| self.until.saturating_duration_since(*at))
+    }
+}
+
+/// Runs `command` until `blow`. What is to be `typed` is typed at once, at a terminal.
+pub(crate) fn strike(command: &Command, typed: Option<&str>, blow: Blow) -> Said {
     let mut command = match blow {
         Blow::Said { .. } => again(command, Command::new(command.get_program())),
-        Blow::Call { kind, number } => {
+        Blow::Call { kind, number, .. } => {
             let mut traced = Command::new("strace");
             traced.args(["-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", &format!("trace={kind}"), "-e"]);
             traced.arg(format!("inject={kind}:signal=KILL:when={number}")).arg(command.get_program());
             again(command, traced)
         }
     };
-    let mut child =
-        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let heard = listen(child.stdout.take().unwrap());
-    let complained = listen(child.stderr.take().unwrap());
-    let mut said = Vec::new();
-    wait(blow, &heard, &mut said);
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Its keyboard, which is there as long as the program may read from it.
+    let keyboard = typed.map(|typed| {
+        let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+        let mut options = File::options();
+        options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits().cast_signed());
+        command.stdin(options.open(pair.master.tty_name().unwrap()).unwrap());
+        let mut keys = pair.master.take_writer().unwrap();
+        keys.write_all(typed.as_bytes()).unwrap();
+        (pair, keys)
+    });
+    let mut child = command.spawn().unwrap();
+    let (out, err) = (listen(child.stdout.take().unwrap()), listen(child.stderr.take().unwrap()));
+    // Who sits there is told everything as remarks.
+    let (pipe, complained) = if typed.is_some() { (err, out) } else { (out, err) };
+    let mut said = Heard::default();
+    wait(blow, &pipe, &mut said);
+    let until = Instant::now();
     kill_all(&child);
     let status = child.wait().unwrap();
     // What was in the pipe had been told.
-    said.extend(heard.iter().flatten());
+    pipe.iter().for_each(|more| said.add(&more));
     let errors: Vec<u8> = complained.iter().flatten().collect();
+    drop(keyboard);
     Said {
-        text: String::from_utf8(said).unwrap(),
+        text: String::from_utf8(said.bytes).unwrap(),
         killed: status.signal() == Some(Signal::KILL.as_raw()),
         errors: String::from_utf8_lossy(&errors).into_owned(),
+        heard: said.at,
+        until,
+    }
+}
+
+#[derive(Default)]
+struct Heard {
+    bytes: Vec<u8>,
+    at: Vec<(usize, Instant)>,
+}
+
+impl Heard {
+    fn add(&mut self, more: &[u8]) {
+        self.bytes.extend(more);
+        self.at.push((self.bytes.len(), Instant::now()));
     }
 }
 
@@ -144,21 +201,23 @@ fn listen(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 }
 
 /// Waits for `blow`, or for the end.
-fn wait(blow: Blow, heard: &Receiver<Vec<u8>>, said: &mut Vec<u8>) {
+fn wait(blow: Blow, pipe: &Receiver<Vec<u8>>, said: &mut Heard) {
     let (bytes, then) = match blow {
         Blow::Said { bytes, then } => (bytes, then),
-        Blow::Call { .. } => (MOST_SAID, Duration::ZERO),
+        Blow::Call { most_said, .. } => (most_said, Duration::ZERO),
     };
-    while said.len() < bytes {
-        match heard.recv_timeout(PATIENCE) {
-            Ok(more) => said.extend(more),
+    while said.bytes.len() < bytes {
+        match pipe.recv_timeout(PATIENCE) {
+            Ok(more) => said.add(&more),
             Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) => panic!("silent for {PATIENCE:?}: {}", String::from_utf8_lossy(said)),
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("silent for {PATIENCE:?}: {}", String::from_utf8_lossy(&said.bytes))
+            }
         }
     }
     let until = Instant::now() + then;
     // Not for anything to happen: the moment is to fall anywhere between two of them.
-    while let Ok(more) = heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
-        said.extend(more);
+    while let Ok(more) = pipe.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        said.add(&more);
     }
 }

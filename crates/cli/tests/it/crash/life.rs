@@ -1,14 +1,23 @@
 //! One session, from its beginning over many kills to its end.
 
-use haft_protocol::History;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use haft_protocol::{History, Id, Message, PartKind, Session as Record};
 use haft_store::{Filter, Journal};
 
-use super::blow::{Blow, Dice, strike};
-use super::scenes::{END, NOTES, Scene, broken};
-use super::told::Told;
+use super::blow::{Blow, Dice, Said, strike};
+use super::deed::Deed;
+use super::files::{Files, OWN, differences, files, in_copy, wait_until_quiet, work};
+use super::scenes::{END, Scene, broken};
+use super::told::{Told, behind};
 use super::{KILLS_EACH, MOST_RUNS_EACH, Score};
 use crate::support::Machine;
 use crate::wire::refusals;
+
+/// How far what is stored of growing text may be behind what was told: a quarter of a second, and as much more as a machine
+/// with too much to do may need to let a thread run.
+const BEHIND: Duration = Duration::from_millis(250 + 750);
 
 /// A session on a machine of its own.
 pub(crate) struct Life<'a> {
@@ -16,69 +25,176 @@ pub(crate) struct Life<'a> {
     machine: Machine,
     dice: Dice,
     told: Told,
+    /// The prompts that are known.
+    prompts: BTreeSet<String>,
+    /// The project as it is while nothing is taken back.
+    whole: Files,
+}
+
+/// What is left of a session.
+struct Left {
+    record: Record,
+    history: History,
+}
+
+/// Whether `file` is one that commands write. What the last of them had changed when haft was killed is not always known.
+fn is_of_commands(file: &str) -> bool {
+    file == "log.txt" || file.starts_with("made/")
+}
+
+impl Left {
+    /// The prompts, oldest first.
+    fn prompts(&self) -> impl Iterator<Item = &str> {
+        let is_said = |kind: &PartKind| matches!(kind, PartKind::Text { synthetic: false, .. });
+        let prompts = self.history.messages().iter().filter(move |turned| {
+            matches!(turned.info, Message::User(_)) && turned.parts.iter().any(|part| is_said(&part.kind))
+        });
+        prompts.map(|turned| turned.info.id().as_str())
+    }
 }
 
 impl<'a> Life<'a> {
     pub(crate) fn begin(scene: &'a Scene, seed: u64) -> Self {
         let machine = scene.machine();
-        Self { scene, machine, dice: Dice::new(seed), told: Told::default() }
+        let dice = Dice::new(seed);
+        Self { scene, machine, dice, told: Told::default(), prompts: BTreeSet::new(), whole: Files::new() }
     }
 
     /// Runs the session, kills it at most as often as `kills` are wanted in all, and brings it to its end.
     pub(crate) fn live(mut self, kills: usize, score: &mut Score) {
         let most = (score.kills + KILLS_EACH).min(kills);
         let model = self.scene.model(&self.machine);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let before = files(&self.machine);
         let begun =
             self.machine.haft(&["run", "begin", "--format", "json", "--max-steps", "1", "--auto", "--model", &model]);
         self.told.note(&begun.out);
-        for _ in 0..KILLS_EACH * MOST_RUNS_EACH {
+        match self.look(score) {
+            Ok(left) => drop(self.remember(&left, before)),
+            Err(error) => return score.unopened.push(format!("{}: {error}; {begun:?}", self.scene.name)),
+        }
+        self.whole = files(&self.machine);
+        for number in 0..(KILLS_EACH * MOST_RUNS_EACH) as u64 {
             if score.kills >= most {
                 break;
             }
-            let blow = Blow::choose(&mut self.dice);
-            let mut args = vec!["run", "go on", "--continue", "--auto", "--format", "json", "--model", &model];
-            if let Some(command) = self.scene.command.filter(|_| self.dice.below(3) == 0) {
-                args.extend(["--command", command]);
+            let deed = Deed::choose(self.scene.deeds, &mut self.dice);
+            if deed.asks() {
+                work(&self.machine, number);
             }
-            let said = strike(&self.machine.command(&args), blow);
-            self.told.note(&said.text);
+            let before = files(&self.machine);
+            let blow = Blow::choose(&mut self.dice, deed.reach());
+            let said = strike(&self.machine.command(&deed.args(&model)), deed.typed(), blow);
+            wait_until_quiet(&self.machine);
             score.over += usize::from(!said.killed);
             score.kills += usize::from(said.killed);
             score.by_calls += usize::from(said.killed && blow.is_call());
-            if let Err(error) = runtime.block_on(self.look(score)) {
+            if let Err(error) = self.judge(deed, blow, &said, before, score) {
                 let name = self.scene.name;
-                score.unopened.push(format!("{name} after {blow:?}: {error}; it had said: {}", said.errors));
+                score.unopened.push(format!("{name} after {deed:?}, {blow:?}: {error}; it had said: {}", said.errors));
                 return;
             }
         }
         self.end(score);
     }
 
+    /// Holds what is left against what was there, after a deed. An error says why a session does not open.
+    fn judge(&mut self, deed: Deed, blow: Blow, said: &Said, before: Files, score: &mut Score) -> Result<(), String> {
+        if matches!(deed, Deed::Run | Deed::Command(_)) {
+            self.told.note(&said.text);
+        }
+        let left = self.look(score)?;
+        let name = self.scene.name;
+        let now = files(&self.machine);
+        let own = |files: &Files| OWN.map(|name| files.get(name).cloned());
+        if own(&now) != own(&before) {
+            score.user_files_changed.push(format!("{name} after {deed:?}, {blow:?}: {:?}", differences(&now, &before)));
+        }
+        if deed == Deed::Chat && !blow.is_call() {
+            let behind = behind(said, &left.history);
+            score.behind = score.behind.max(behind);
+            if behind > BEHIND {
+                score.lost.push(format!("{name} after {blow:?}: told {behind:?} before: {:?}", said.text));
+            }
+        }
+        let new = self.remember(&left, before);
+        if !deed.rewinds() {
+            self.whole = now;
+        }
+        let fault = in_copy(&self.machine, || match &new {
+            _ if deed.rewinds() => self.redone(score),
+            Some(before) => self.undone(before, score),
+            // What the user did since is not told apart from what was done before.
+            None => None,
+        });
+        score.not_undone.extend(fault.map(|fault| format!("{name} after {deed:?}, {blow:?}: {fault}")));
+        if deed.rewinds() {
+            // The next opening does the rest of it; what the user does next is done after that.
+            self.machine.haft(&["session", "undo", "--dry-run"]);
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the files after the last prompt was taken back, if anything.
+    fn undone(&self, before: &Files, score: &mut Score) -> Option<String> {
+        score.undone += 1;
+        let ran = self.machine.haft(&["session", "undo", "--yes"]);
+        let (mut now, mut before) = (files(&self.machine), before.clone());
+        // Where agents wrote one file at once it is not known what it was in between. Then it says so.
+        let is_left = self.scene.side_by_side && ran.out.contains("it was changed since, and stays");
+        if now == before {
+            return (ran.code != 0).then(|| format!("{ran:?}"));
+        }
+        now.retain(|file, _| !is_of_commands(file) && !is_left);
+        before.retain(|file, _| !is_of_commands(file) && !is_left);
+        score.left += usize::from(now == before);
+        let different = differences(&now, &before);
+        (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
+    }
+
+    /// What is wrong with the files after everything was brought again, if anything.
+    fn redone(&self, score: &mut Score) -> Option<String> {
+        score.undone += 1;
+        // Nothing to redo is no fault: then nothing may be changed.
+        let ran = self.machine.haft(&["session", "redo", "--all", "--yes"]);
+        let different = differences(&files(&self.machine), &self.whole);
+        (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
+    }
+
+    /// Notes the prompts, and gives back how the project was `before` the last one, if it alone is new.
+    fn remember(&mut self, left: &Left, before: Files) -> Option<Files> {
+        let known = self.prompts.len();
+        self.prompts.extend(left.prompts().map(str::to_owned));
+        (self.prompts.len() == known + 1 && left.record.revert.is_none()).then_some(before)
+    }
+
     /// Looks at what is left. An error says why a session does not open.
-    async fn look(&self, score: &mut Score) -> Result<(), String> {
+    fn look(&mut self, score: &mut Score) -> Result<Left, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(self.look_at(score))
+    }
+
+    async fn look_at(&mut self, score: &mut Score) -> Result<Left, String> {
         let journal = Journal::open(&self.machine.data().join("haft.db")).await.map_err(|error| error.to_string())?;
         let sessions = journal.sessions(&Filter::default()).await.map_err(|error| error.to_string())?;
-        let mut all = History::default();
-        for session in &sessions {
-            let history = journal.history(&session.id).await.map_err(|error| error.to_string())?;
+        let mut roots = Vec::new();
+        for record in sessions {
+            let history = journal.history(&record.id).await.map_err(|error| error.to_string())?;
             score.rejected.extend(refusals(&history));
-            if let Err(error) = journal.claim(&session.id) {
+            if let Err(error) = journal.claim(&record.id) {
                 score.locked.push(error.to_string());
             }
-            if session.parent_id.is_none() {
-                all = history;
+            if record.parent_id.is_none() {
+                roots.push(Left { record, history });
             }
         }
-        if sessions.iter().filter(|session| session.parent_id.is_none()).count() != 1 {
-            return Err(format!("there are {} sessions", sessions.len()));
+        journal.close().await.map_err(|error| error.to_string())?;
+        let [left] = <[Left; 1]>::try_from(roots).map_err(|roots| format!("there are {} sessions", roots.len()))?;
+        if let Some(revert) = &left.record.revert {
+            self.told.forget(revert.message_id.as_str());
         }
-        score.lost.extend(self.told.lost(&all));
+        score.lost.extend(self.told.lost(&left.history));
         score.broken.extend(broken(&self.machine));
-        if self.machine.read("notes.txt") != NOTES {
-            score.user_files_changed.push("notes.txt".to_owned());
-        }
-        journal.close().await.map_err(|error| error.to_string())
+        Ok(left)
     }
 
     /// Brings the session to its end with the binary itself, which closes what was left open.

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::deed::Deed;
+use super::files::OWN;
 use crate::support::Machine;
 
 /// Answers that there are for one session: more than it ever gets to.
@@ -9,19 +11,54 @@ const ANSWERS: usize = 160;
 /// Lines of the files that are written: enough for many writes of any system.
 const LINES: usize = 600;
 
+/// What the words begin with by which text is known again that is told while it grows.
+pub(crate) const WORD: &str = "Word ";
+/// How many of them an answer has, and how long it waits between two.
+const WORDS: (usize, u64) = (8, 60);
+
 /// A way to work.
 pub(crate) struct Scene {
     pub(crate) name: &'static str,
     /// The calls of the N-th answer.
     calls: fn(usize) -> Vec<Value>,
-    /// A command that is run now and then instead of a prompt.
-    pub(crate) command: Option<&'static str>,
+    /// What haft is asked to do, each as often.
+    pub(crate) deeds: &'static [Deed],
+    /// Whether the model takes its time to speak.
+    is_slow: bool,
+    /// Whether several agents write the same files at once.
+    pub(crate) side_by_side: bool,
+    /// Whether the session becomes too long now and then.
+    grows: bool,
 }
 
-pub(crate) const SCENES: [Scene; 3] = [
-    Scene { name: "edits", calls: edits, command: None },
-    Scene { name: "tasks", calls: tasks, command: None },
-    Scene { name: "commands", calls: commands, command: Some("look") },
+pub(crate) const SCENES: [Scene; 6] = [
+    Scene { name: "edits", calls: edits, deeds: &[Deed::Run], is_slow: false, side_by_side: false, grows: false },
+    Scene { name: "tasks", calls: tasks, deeds: &[Deed::Run], is_slow: false, side_by_side: true, grows: false },
+    Scene {
+        name: "commands",
+        calls: commands,
+        deeds: &[Deed::Run, Deed::Run, Deed::Command("look")],
+        is_slow: false,
+        side_by_side: false,
+        grows: false,
+    },
+    Scene {
+        name: "rewinds",
+        calls: rewinds,
+        deeds: &[Deed::Run, Deed::Undo, Deed::Undo, Deed::Redo],
+        is_slow: false,
+        side_by_side: false,
+        grows: false,
+    },
+    Scene {
+        name: "compaction",
+        calls: edits,
+        deeds: &[Deed::Run, Deed::Run, Deed::Compact],
+        is_slow: false,
+        side_by_side: false,
+        grows: true,
+    },
+    Scene { name: "chat", calls: rewinds, deeds: &[Deed::Chat], is_slow: true, side_by_side: false, grows: false },
 ];
 
 fn call(tool: &str, args: &Value) -> Value {
@@ -49,13 +86,26 @@ fn edits(number: usize) -> Vec<Value> {
 fn tasks(number: usize) -> Vec<Value> {
     let task = |which: &str| {
         let prompt = format!("{which} {number}");
-        call("task", &json!({ "description": which, "prompt": prompt, "subagent_type": "general" }))
+        let background = number % 4 > 1;
+        let kind = "general";
+        call(
+            "task",
+            &json!({ "description": which, "prompt": prompt, "subagent_type": kind, "background": background }),
+        )
     };
     match number % 3 {
         0 => vec![task("one"), task("two")],
         1 => vec![task("alone")],
         _ => vec![call("bash", &json!({ "command": format!("echo {number} >> log.txt; seq 1 200") }))],
     }
+}
+
+fn rewinds(number: usize) -> Vec<Value> {
+    let mut calls = edits(number);
+    // Also files that come and go, and folders.
+    let command = format!("mkdir -p made; echo {number} > made/{}.txt; rm -f made/{}.txt", number % 5, number % 3);
+    calls.push(call("bash", &json!({ "command": command })));
+    calls
 }
 
 fn commands(number: usize) -> Vec<Value> {
@@ -78,15 +128,19 @@ fn commands(number: usize) -> Vec<Value> {
 impl Scene {
     /// A machine where it is played.
     pub(crate) fn machine(&self) -> Machine {
-        let machine = Machine::uncaged(&[("code.txt", &code("A")), ("notes.txt", NOTES)]);
+        let machine = Machine::uncaged(&[("code.txt", &code("A"))]);
+        for own in OWN {
+            machine.write(own, "the user's own\n");
+        }
         let below = machine.root().join("below.jsonl");
         let answers = (0..9).map(|number| match number {
             8 => json!({ "answer": [{ "text": "Done below." }] }),
-            _ => answer(&edits(number), number),
+            _ => answer(&edits(number), &words(number)),
         });
         std::fs::write(&below, file(answers)).unwrap();
         let settings = json!({
             "agent": { "general": { "model": format!("script/{}", below.display()) } },
+            "compaction": { "tail_turns": 1 },
             "command": { "look": { "template": "Now !`seq 1 50` and $ARGUMENTS", "description": "Looks." } },
         });
         machine.write("opencode.json", &settings.to_string());
@@ -96,7 +150,16 @@ impl Scene {
     /// The `--model` that plays it in `machine`, which never comes to an end by itself.
     pub(crate) fn model(&self, machine: &Machine) -> String {
         let path = machine.root().join("above.jsonl");
-        std::fs::write(&path, file((0..ANSWERS).map(|number| answer(&(self.calls)(number), number)))).unwrap();
+        let answers = (0..ANSWERS).flat_map(|number| {
+            let first = if self.is_slow { slow_words(number) } else { words(number) };
+            let too_long = json!({ "answer": [{ "error": { "kind": "too_long", "message": "too long" } }] });
+            let summary = json!({ "for": "compaction", "answer": slow_words(number) });
+            let grown = if self.grows && number % 5 == 4 { vec![summary, too_long] } else { vec![] };
+            grown.into_iter().chain([answer(&(self.calls)(number), &first)])
+        });
+        let more = json!({ "for": "compaction", "answer": words(1) });
+        let more = self.grows.then(|| std::iter::repeat_n(more, ANSWERS)).into_iter().flatten();
+        std::fs::write(&path, file(answers.chain(more))).unwrap();
         format!("script/{}", path.display())
     }
 
@@ -110,17 +173,23 @@ impl Scene {
 
 /// What the model says last.
 pub(crate) const END: &str = "All is done.";
-/// What only the user writes.
-pub(crate) const NOTES: &str = "the user's own\n";
 
-fn answer(calls: &[Value], number: usize) -> Value {
+fn answer(calls: &[Value], words: &[Value]) -> Value {
+    let first = [json!({ "reasoning": "Hm." })];
+    let last = [json!({ "usage": { "input": 9, "output": 9 } })];
+    json!({ "answer": first.iter().chain(words).chain(&last).chain(calls).collect::<Vec<_>>() })
+}
+
+fn words(number: usize) -> Vec<Value> {
     let words = format!("This is answer {number}, which says a few words first. ").repeat(1 + number % 5);
-    let first = [
-        json!({ "reasoning": "Hm." }),
-        json!({ "text": words, "pieces": 9 }),
-        json!({ "usage": { "input": 9, "output": 9 } }),
-    ];
-    json!({ "answer": first.iter().chain(calls).collect::<Vec<_>>() })
+    vec![json!({ "text": words, "pieces": 9 })]
+}
+
+/// Paragraphs that come one after the other.
+fn slow_words(number: usize) -> Vec<Value> {
+    let (count, wait) = WORDS;
+    let word = |at| [json!({ "text": format!("{WORD}{number}-{at}.\n\n") }), json!({ "wait_ms": wait })];
+    (0..count).flat_map(word).collect()
 }
 
 fn file(answers: impl Iterator<Item = Value>) -> String {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::support::Machine;
+use crate::terminal::{Terminal, WIDE};
 
 /// A change of a file below haft's data folder, or that one was forced to the disk. Paths are relative to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,19 +60,38 @@ const CALLS: &str = "openat,write,pwrite64,ftruncate,rename,renameat,renameat2,l
 
 /// Runs haft with `args` and `input`, and gives back what it changed.
 pub(crate) fn record(machine: &Machine, args: &[&str], input: &str) -> Vec<Op> {
-    let log = machine.root().join("strace.log");
+    let mut child = machine.start(traced(machine, args).stdin(Stdio::piped()));
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let ran = child.wait_with_output().unwrap();
+    assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    changes(machine)
+}
+
+/// The same at a terminal, where somebody says `answer` to the one question that haft asks.
+pub(crate) fn record_answered(machine: &Machine, args: &[&str], answer: &str) -> Vec<Op> {
+    let mut terminal = Terminal::open(&traced(machine, args), WIDE);
+    terminal.answer(answer);
+    assert_eq!(terminal.wait_exit(), 0, "{}", terminal.screen());
+    changes(machine)
+}
+
+fn traced(machine: &Machine, args: &[&str]) -> Command {
     let command = machine.command(args);
     let mut traced = Command::new("strace");
     // Nothing is cut, and every byte is written in the same way.
     traced.args(["-f", "-y", "-xx", "-s", "16777216", "-qq", "--seccomp-bpf", "-e", &format!("trace={CALLS}"), "-o"]);
-    traced.arg(&log).arg(command.get_program()).args(command.get_args()).env_clear();
+    traced.arg(log(machine)).arg(command.get_program()).args(command.get_args()).env_clear();
     traced.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    traced.current_dir(machine.project()).stdin(Stdio::piped());
-    let mut child = machine.start(&mut traced);
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
-    let ran = child.wait_with_output().unwrap();
-    assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
-    read(&std::fs::read_to_string(log).unwrap(), &machine.data())
+    traced.current_dir(machine.project());
+    traced
+}
+
+fn log(machine: &Machine) -> PathBuf {
+    machine.root().join("strace.log")
+}
+
+fn changes(machine: &Machine) -> Vec<Op> {
+    read(&std::fs::read_to_string(log(machine)).unwrap(), &machine.data())
 }
 
 /// The changes below `root` in a log of `strace`.

@@ -62,7 +62,7 @@ impl Scene {
 
     /// What a command changed that does `work`, as `NAME BEFORE AFTER`.
     fn command(&self, work: impl FnOnce(&Self)) -> Vec<String> {
-        let (number, _) = self.around.before(&self.asker);
+        let (number, _) = self.around.before(&self.asker, |_| 1);
         work(self);
         self.told(self.around.after(number, true).unwrap().1)
     }
@@ -200,12 +200,12 @@ fn what_a_tool_changes_meanwhile_is_not_the_commands() {
 #[test]
 fn a_job_is_blamed_for_what_changes_while_it_runs() {
     let scene = Scene::new(&[("a", "1")]);
-    let (job, others) = scene.around.before(&scene.asker);
+    let (job, others) = scene.around.before(&scene.asker, |_| 1);
     assert!(others.is_none());
     scene.put("a", "2");
     assert_eq!(scene.told(scene.around.after(job, false).unwrap().1), ["a 1 2"]);
     scene.put("a", "3");
-    let (command, others) = scene.around.before(&scene.asker);
+    let (command, others) = scene.around.before(&scene.asker, |_| 2);
     assert_eq!(scene.told(others.unwrap().1), ["a 2 3"]);
     assert_eq!(scene.told(scene.around.after(command, true).unwrap().1), [""; 0]);
     scene.put("a", "4");
@@ -244,6 +244,6 @@ fn a_home_is_refused() {
     let around = Around::new(Keep::new(top.join("keep")), ground);
     assert_eq!(around.survey(), Err(Refused::Home(top)));
     let asker = Asker { session: Clock::scripted(1).mint(), call: None };
-    let (number, _) = around.before(&asker);
+    let (number, _) = around.before(&asker, |_| 1);
     assert_eq!(around.after(number, true).unwrap().1, []);
 }

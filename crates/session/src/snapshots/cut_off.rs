@@ -1,0 +1,151 @@
+//! What a command may have done that was cut off: haft was killed while it ran, and nobody looked at the tree after it.
+//!
+//! What has changed since it began may be its doing, or that of somebody who came later. So it is named with what it was,
+//! and taken back only where that is forced.
+
+use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use haft_project::{Seen, Standing, Tree};
+use haft_snapshot::{Change, Hash, Keep, State};
+
+use super::around::{Ground, MAX_FILE, Repositories};
+use super::known::Known;
+use super::ledger::Started;
+use super::unkept;
+
+/// Most files that are named.
+const MAX_NAMED: usize = 2000;
+/// What changed so much earlier than the command began is not its doing, in nanoseconds: file systems may count seconds in
+/// twos.
+const GRAIN: i64 = 2_500_000_000;
+/// What the memory of a tree says of files that changed so shortly before is not sure, in nanoseconds.
+const TICK: i64 = 20_000_000;
+
+/// What may have been changed since the command `started`. What is exactly as `told` says that somebody left it is left out.
+pub(super) fn changes(keep: &Keep, ground: &Ground, started: &Started, told: &HashMap<PathBuf, State>) -> Vec<Change> {
+    let Ground { root, home, left_out, memory } = ground.clone();
+    let mut repositories = Repositories::new(root.clone());
+    let known = memory.map(|path| Known::before(&path, started.at.saturating_sub(TICK))).unwrap_or_default();
+    let Ok(mut tree) = Tree::<()>::new(root.clone(), home.as_deref(), left_out) else { return Vec::new() };
+    let Ok(look) = tree.look() else { return Vec::new() };
+    let loose = started.loose.iter().map(|change| (change.path.as_path(), &change.before)).collect();
+    let since = started.at.saturating_sub(GRAIN);
+    let mut before = Before { keep, started, known: &known, loose, repositories: &mut repositories };
+    let mut changes = Vec::new();
+    let there: HashSet<&Path> = look.diffs.iter().map(|diff| diff.path.as_path()).collect();
+    for diff in &look.diffs {
+        // The repository of each is asked for, so that what is gone from it is found too.
+        before.repositories.tracked(&diff.path);
+        let Some(seen) = diff.now.filter(|seen| seen.changed >= since && !seen.is_folder()) else { continue };
+        let now = standing(keep, &diff.path);
+        if told.get(&diff.path) != Some(&now) && changes.len() < MAX_NAMED {
+            changes.extend(before.change(&diff.path, Some(&seen), &now));
+        }
+    }
+    let tracked: Vec<PathBuf> = before.repositories.all().flat_map(haft_project::Tracked::paths).collect();
+    let loose = started.loose.iter().map(|change| change.path.clone());
+    let mut gone: Vec<PathBuf> = tracked.into_iter().chain(known.keys().cloned()).chain(loose).collect();
+    gone.retain(|path| path.starts_with(&root) && !there.contains(path.as_path()) && went(path, since));
+    gone.sort_unstable();
+    gone.dedup();
+    for path in gone {
+        if told.get(&path) != Some(&State::Absent) && changes.len() < MAX_NAMED {
+            changes.extend(before.change(&path, None, &State::Absent));
+        }
+    }
+    changes
+}
+
+/// Whether a path is gone that may have been there at the time `since`: the folder in which it or what held it was has
+/// changed.
+fn went(path: &Path, since: i64) -> bool {
+    if path.symlink_metadata().is_ok() {
+        return false;
+    }
+    let above = path.ancestors().skip(1).find_map(|folder| folder.symlink_metadata().ok());
+    above.is_some_and(|above| above.ctime().saturating_mul(1_000_000_000).saturating_add(above.ctime_nsec()) >= since)
+}
+
+fn standing(keep: &Keep, path: &Path) -> State {
+    match Standing::at(path) {
+        Standing::Nothing => State::Absent,
+        Standing::File { file, mode, .. } => match keep.put_file(file, MAX_FILE) {
+            Ok((content, size)) => State::File { content, size, mode },
+            Err(error) => unkept(&error),
+        },
+        Standing::Link { to } => keep.put(&to).map_or_else(|error| unkept(&error), |to| State::Link { to }),
+        Standing::Folder { mode } => State::Folder { mode },
+        Standing::Other(why) => State::Unkept { why },
+    }
+}
+
+/// What it takes to tell what a file was when the command began.
+struct Before<'a> {
+    keep: &'a Keep,
+    started: &'a Started,
+    known: &'a HashMap<PathBuf, (Seen, Hash)>,
+    loose: HashMap<&'a Path, &'a State>,
+    repositories: &'a mut Repositories,
+}
+
+impl Before<'_> {
+    /// What may have been done to a path; `None` where it is what it was.
+    fn change(&mut self, path: &Path, seen: Option<&Seen>, now: &State) -> Option<Change> {
+        let before = self.state(path, seen);
+        let why = "haft was ended while the command ran, and nobody knows who changed it last";
+        (before != *now).then(|| Change { path: path.to_owned(), before, after: State::unkept(why) })
+    }
+
+    fn state(&mut self, path: &Path, seen: Option<&Seen>) -> State {
+        if let Some(state) = self.loose.get(path) {
+            return (*state).clone();
+        }
+        let known = self.known.get(path);
+        let last = self.repositories.tracked(path).and_then(|tracked| tracked.last_seen(path));
+        match (known, last) {
+            // What is later holds: each was right when it was written down.
+            (Some((known, hash)), last) if last.is_none_or(|last| known.changed >= last.changed) => {
+                self.kept(known, *hash)
+            }
+            (_, Some(last)) if last.changed >= self.started.at.saturating_sub(TICK) => match known {
+                // The index was written since.
+                Some((known, hash)) => self.kept(known, *hash),
+                None => State::unkept("the repository's index was written after the command had begun"),
+            },
+            (_, Some(last)) => {
+                let content = last.blob.and_then(|blob| self.repositories.content(path, blob, last.size));
+                let put = content.map(|content| self.keep.put(&content));
+                match put {
+                    Some(Ok(to)) if last.is_link => State::Link { to },
+                    Some(Ok(content)) => State::File { content, size: last.size, mode: mode(seen, last.executable) },
+                    Some(Err(error)) => unkept(&error),
+                    None => State::unkept("the repository does not give its old content"),
+                }
+            }
+            (_, None) if self.started.more => State::unkept("it is not known whether it was there"),
+            (_, None) => State::Absent,
+        }
+    }
+
+    fn kept(&self, known: &Seen, hash: Hash) -> State {
+        match (self.keep.has(&hash), known.is_link()) {
+            (false, _) => State::unkept("its old content is kept no more"),
+            (true, true) => State::Link { to: hash },
+            (true, false) => State::File { content: hash, size: known.size, mode: known.mode & 0o7777 },
+        }
+    }
+}
+
+/// A repository remembers of a mode only whether the file may be run. Where that has not changed it is taken from the file.
+fn mode(seen: Option<&Seen>, executable: bool) -> u32 {
+    match seen.filter(|seen| seen.is_file() && (seen.mode & 0o100 != 0) == executable) {
+        Some(seen) => seen.mode & 0o7777,
+        None if executable => 0o755,
+        None => 0o644,
+    }
+}
+
+#[cfg(test)]
+mod tests;

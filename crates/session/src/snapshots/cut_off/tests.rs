@@ -1,0 +1,156 @@
+use std::fs;
+use std::process::Command;
+
+use haft_permission::Asker;
+use haft_project::Recorder;
+use haft_protocol::{Clock, SessionId};
+
+use super::super::Snapshots;
+use super::*;
+
+struct Scene {
+    folder: tempfile::TempDir,
+    session: SessionId,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self { folder: tempfile::tempdir().unwrap(), session: Clock::scripted(1).mint() };
+        fs::create_dir(scene.at("top")).unwrap();
+        scene
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        let path = self.at("top").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// As a process that starts sees it.
+    fn snapshots(&self, memory: bool) -> Snapshots {
+        let memory = memory.then(|| self.at("trees/one.jsonl"));
+        let ground = Ground { root: self.at("top"), memory, ..Ground::default() };
+        Snapshots::with_commands(Keep::new(self.at("keep")), self.at("pending"), ground)
+    }
+
+    fn asker(&self) -> Asker {
+        Asker { session: self.session.clone(), call: None }
+    }
+
+    fn git(&self, args: &[&str]) {
+        let mut git = Command::new("git");
+        git.current_dir(self.at("top")).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args);
+        let done = git.output().unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    /// Goes on when the file system's clock tells what happens now from what happened before.
+    fn wait(&self) {
+        let time = || {
+            fs::write(self.at("probe"), "").unwrap();
+            self.at("probe").metadata().unwrap().modified().unwrap()
+        };
+        let begun = time();
+        while time() < begun + std::time::Duration::from_millis(25) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// What is found of commands that were cut off, as `NAME BEFORE`.
+    fn settled(&self, snapshots: &Snapshots) -> Vec<String> {
+        let keep = snapshots.keep();
+        let text = |hash: &Hash| String::from_utf8(keep.get(hash).unwrap()).unwrap();
+        let told = |change: Change| {
+            let before = match &change.before {
+                State::Absent => "-".to_owned(),
+                State::File { content, .. } => text(content),
+                State::Link { to } => format!("@{}", text(to)),
+                other => format!("{other:?}"),
+            };
+            assert!(matches!(&change.after, State::Unkept { why } if why.contains("nobody knows who")), "{change:?}");
+            format!("{} {before}", change.path.strip_prefix(self.at("top")).unwrap().display())
+        };
+        let lists = snapshots.settle(&self.session, &[]);
+        lists.iter().flat_map(|list| keep.changes(&list.hash).unwrap()).map(told).collect()
+    }
+}
+
+#[test]
+fn what_was_there_when_a_command_began_that_was_cut_off_is_found_again() {
+    for memory in [true, false] {
+        let scene = Scene::new();
+        for name in ["clean", "dirty", "removed", "same", "run"] {
+            scene.put(name, "committed");
+        }
+        scene.put(".gitignore", "ignored\n");
+        scene.wait();
+        scene.git(&["init", "-q"]);
+        scene.git(&["add", "."]);
+        scene.git(&["commit", "-qm", "all"]);
+        scene.wait();
+        for (name, text) in [("dirty", "dirty"), ("mine", "mine"), ("lost", "lost"), ("dir/deep", "deep")] {
+            scene.put(name, text);
+        }
+        scene.put("ignored", "1");
+        scene.wait();
+        scene.put("just now", "now");
+        let snapshots = scene.snapshots(memory);
+        snapshots.before_command(&scene.asker());
+        // What a kill leaves nothing of: the command goes on by itself.
+        drop(snapshots);
+        for name in ["clean", "dirty", "mine", "just now", "new", "ignored"] {
+            scene.put(name, "changed");
+        }
+        scene.put("same", "committed");
+        for name in ["removed", "lost"] {
+            fs::remove_file(scene.at("top").join(name)).unwrap();
+        }
+        fs::remove_dir_all(scene.at("top/dir")).unwrap();
+        let want = [
+            "clean committed",
+            "dir/deep deep",
+            "dirty dirty",
+            "just now now",
+            "lost lost",
+            "mine mine",
+            "new -",
+            "removed committed",
+        ];
+        let mut settled = scene.settled(&scene.snapshots(memory));
+        settled.sort();
+        assert_eq!(settled, want, "{memory}");
+        // It is looked for once: what comes later is not the command's.
+        scene.put("later", "1");
+        assert_eq!(scene.settled(&scene.snapshots(memory)).len(), want.len());
+    }
+}
+
+#[test]
+fn a_command_that_ended_leaves_nothing_behind() {
+    let scene = Scene::new();
+    scene.put("a", "1");
+    let snapshots = scene.snapshots(true);
+    let number = snapshots.before_command(&scene.asker());
+    snapshots.after_command(number, true);
+    scene.put("a", "mine");
+    assert_eq!(scene.settled(&scene.snapshots(true)), [""; 0]);
+}
+
+#[test]
+fn what_is_as_somebody_was_seen_to_leave_it_is_not_named() {
+    let scene = Scene::new();
+    scene.put("a", "1");
+    let snapshots = scene.snapshots(true);
+    let job = snapshots.before_command(&scene.asker());
+    scene.put("a", "2");
+    snapshots.after_command(job, false);
+    let told = snapshots.take_all(&scene.session);
+    drop(snapshots);
+    let next = scene.snapshots(true);
+    let left = next.settle(&scene.session, &[told[0].hash]);
+    assert_eq!(left, told);
+}
