@@ -1,7 +1,7 @@
 //! A chat: a person and an agent in one terminal, line by line.
 
-use std::io::Write;
-use std::process::Command;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -395,7 +395,7 @@ fn what_was_said_is_summed_up_and_gone_on_with() {
     say(&mut terminal, "many words, please");
     say(&mut terminal, "hello");
     say(&mut terminal, "/compact the words");
-    terminal.wait_for("We said words.");
+    terminal.wait_for("what came before was summed up to make room");
     say(&mut terminal, "go on");
     terminal.wait_for("All done.");
     leave(&mut terminal);
@@ -420,11 +420,22 @@ fn a_session_gets_the_title_that_a_person_gives() {
 
 #[test]
 fn a_pipe_waits_for_what_goes_on_behind_its_last_line() {
-    let machine = crate::task::machine(&[HI], json!({"subagent_wake": true}));
+    let wait = "read line < gate";
+    let settings = json!({"subagent_wake": true, "permission": {"bash": {wait: "allow"}}});
+    let waits = json!({"answer": [{"call": "bash", "args": {"command": wait}}]}).to_string();
+    let machine = crate::task::machine(&[&waits, HI], settings);
+    let mut gate = gate(&machine);
     let behind = r#"{"answer":[{"call":"task","args":{"description":"look","prompt":"Look.","subagent_type":"explore","background":true}}]}"#;
-    let begun = r#"{"answer":[{"text":"Begun."}]}"#;
-    let ran = machine.piped(&["--model", &machine.scenario(&[behind, begun, DONE])], "go\n").ok();
-    assert_eq!(ran.out, "Begun.\nAll done.\n", "{}", ran.err);
+    let model = machine.scenario(&[behind, r#"{"answer":[{"text":"Begun."}]}"#, DONE]);
+    let mut child = machine.start(machine.command(&["--model", &model]).stdin(Stdio::piped()));
+    child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    out.read_line(&mut said).unwrap();
+    // The task goes on, and nothing is left to be read.
+    gate.write_all(b"go\n").unwrap();
+    out.read_to_string(&mut said).unwrap();
+    assert_eq!((said.as_str(), child.wait().unwrap().code()), ("Begun.\nAll done.\n", Some(0)));
 }
 
 #[test]
