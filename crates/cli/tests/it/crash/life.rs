@@ -147,7 +147,8 @@ impl<'a> Life<'a> {
             return (ran.code != 0 && !is_named).then(|| format!("{ran:?}"));
         }
         // Where agents wrote one file at once it is not known what it was in between.
-        let is_unknown = |file: &String| is_of_commands(file) || self.scene.side_by_side;
+        let is_unknown =
+            |file: &String| is_of_commands(file) || (self.scene.side_by_side && !OWN.contains(&file.as_str()));
         now.retain(|file, _| !is_unknown(file));
         before.retain(|file, _| !is_unknown(file));
         score.left += usize::from(now == before);
