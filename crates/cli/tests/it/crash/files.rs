@@ -25,7 +25,10 @@ fn read(folder: &Path, below: &str, files: &mut Files) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let name = format!("{below}{}", entry.file_name().to_str().unwrap());
+        // What was being written beside its place when haft was killed; nobody takes it for the file.
+        let is_passing = entry.file_name().to_str().unwrap().starts_with(".haft-") && name.ends_with(".tmp");
         match entry.file_type().unwrap().is_dir() {
+            _ if is_passing => {}
             true => read(&entry.path(), &format!("{name}/"), files),
             false => drop(files.insert(name, std::fs::read(entry.path()).unwrap())),
         }

@@ -139,13 +139,18 @@ impl<'a> Life<'a> {
         score.undone += 1;
         let ran = self.machine.haft(&["session", "undo", "--yes"]);
         let (mut now, mut before) = (files(&self.machine), before.clone());
-        // Where agents wrote one file at once it is not known what it was in between. Then it says so.
-        let is_left = self.scene.side_by_side && ran.out.contains("it was changed since, and stays");
+        // What haft was writing beside its place is left as what nobody knows, and named.
+        let left = ran.out.lines().filter(|line| line.starts_with("  ! "));
+        let is_named = left.clone().count() > 0 && left.into_iter().all(|line| line.starts_with("  ! .haft-"));
         if now == before {
-            return (ran.code != 0).then(|| format!("{ran:?}"));
+            score.left += usize::from(ran.code != 0);
+            return (ran.code != 0 && !is_named).then(|| format!("{ran:?}"));
         }
-        now.retain(|file, _| !is_of_commands(file) && !is_left);
-        before.retain(|file, _| !is_of_commands(file) && !is_left);
+        // Where agents wrote one file at once it is not known what it was in between.
+        let is_unknown =
+            |file: &String| is_of_commands(file) || (self.scene.side_by_side && !OWN.contains(&file.as_str()));
+        now.retain(|file, _| !is_unknown(file));
+        before.retain(|file, _| !is_unknown(file));
         score.left += usize::from(now == before);
         let different = differences(&now, &before);
         (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
