@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use haft_protocol::{History, PartKind, ToolState, Turned};
 use haft_tool::INVALID;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::answers::is_inner;
 use super::{Normal, is_models};
