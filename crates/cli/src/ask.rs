@@ -4,10 +4,13 @@ pub(crate) mod words;
 
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 
 use haft_permission::{Answerer, Gate};
 use haft_protocol::{Ask, Reply};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio_util::sync::CancellationToken;
 
 use self::words::{choices, question};
@@ -47,9 +50,8 @@ pub(crate) async fn answer(ask: &Ask, who: Option<&str>, gate: &Gate, stop: &Can
     let (paint, columns) = (Paint::new(true), size().columns);
     let mut shown = question(ask, who, paint, columns);
     let reply = loop {
-        let read = tokio::task::spawn_blocking(move || read_line(&shown));
         let line = tokio::select! {
-            line = read => line.ok().and_then(Result::ok).flatten(),
+            line = typed(&shown) => line.ok().flatten(),
             () = stop.cancelled() => {
                 complain("");
                 return;
@@ -72,13 +74,37 @@ pub(crate) async fn answer(ask: &Ask, who: Option<&str>, gate: &Gate, stop: &Can
 /// Shows a question and reads a line that was typed after it was there to read. `None` where the terminal is gone or
 /// the person closed it.
 pub(crate) fn read_line(shown: &str) -> std::io::Result<Option<String>> {
+    read(&show(shown)?)
+}
+
+/// The same. Where the future is dropped, what is typed later is left for whoever reads next.
+pub(crate) async fn typed(shown: &str) -> std::io::Result<Option<String>> {
+    let keyboard = show(shown)?;
+    // Some systems cannot wait for a terminal; there the thread below does, and cannot be called off.
+    #[expect(
+        deprecated,
+        reason = "the other way cannot be had without unsafe code; the file stays open while it is waited for"
+    )]
+    let ready = AsyncFd::with_interest(keyboard.as_fd(), Interest::READABLE);
+    if let Ok(ready) = ready {
+        let _ = ready.readable().await?;
+    }
+    tokio::task::spawn_blocking(move || read(&keyboard)).await?
+}
+
+/// Shows a question, and gives the keyboard on which nothing is typed yet.
+fn show(shown: &str) -> std::io::Result<File> {
     let keyboard = keyboard()?;
     // What was typed or pasted before cannot be meant for this question.
     tcflush(&keyboard, QueueSelector::IFlush)?;
     let mut screen = errors();
     write!(screen, "{shown}").and_then(|()| screen.flush())?;
+    Ok(keyboard)
+}
+
+fn read(keyboard: &File) -> std::io::Result<Option<String>> {
     let mut line = vec![0; MAX_LINE];
-    let read = rustix::io::read(&keyboard, &mut line)?;
+    let read = rustix::io::read(keyboard, &mut line)?;
     line.truncate(read);
     Ok((read > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
 }

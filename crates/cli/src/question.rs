@@ -4,7 +4,7 @@ use haft_protocol::{Inquiry, Question};
 use haft_session::Questions;
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::read_line;
+use crate::ask::typed;
 use crate::ask::words::asker;
 use crate::render::{Page, Paint, complain, size};
 
@@ -34,9 +34,8 @@ pub(crate) async fn answer(inquiry: &Inquiry, who: Option<&str>, questions: &Que
             shown = format!("\n{}{shown}", paint.dim(&format!("{} asks:", asker(Some(who)))));
         }
         let typed = loop {
-            let read = tokio::task::spawn_blocking(move || read_line(&shown));
             let line = tokio::select! {
-                line = read => line.ok().and_then(Result::ok).flatten(),
+                line = typed(&shown) => line.ok().flatten(),
                 () = stop.cancelled() => {
                     complain("");
                     return;

@@ -69,8 +69,7 @@ impl Person {
     ///
     /// [`Stopped`] where they stop it or close the terminal.
     pub(super) async fn line(&mut self, shown: String) -> Result<String> {
-        let reading = tokio::task::spawn_blocking(move || ask::read_line(&shown));
-        self.read(reading).await
+        self.read(&shown).await
     }
 
     /// The same, and what they type is not shown.
@@ -81,15 +80,14 @@ impl Person {
     pub(super) async fn hidden(&mut self, shown: String) -> Result<String> {
         // Shows it again, whatever ends the waiting.
         let _hidden = ask::Hidden::begin()?;
-        let reading = tokio::task::spawn_blocking(move || ask::read_line(&shown));
-        let read = self.read(reading).await;
+        let read = self.read(&shown).await;
         // Their own end of the line was hidden with the rest.
         crate::render::complain("");
         read
     }
 
-    async fn read(&mut self, reading: tokio::task::JoinHandle<std::io::Result<Option<String>>>) -> Result<String> {
-        match self.wait(reading).await??? {
+    async fn read(&mut self, shown: &str) -> Result<String> {
+        match self.wait(ask::typed(shown)).await?? {
             Some(line) => Ok(line.trim().to_owned()),
             None => bail!(Stopped),
         }
