@@ -93,7 +93,7 @@ pub(crate) fn room() -> usize {
 impl Net {
     fn differs(&self) -> bool {
         let is_folder = |state: &State| matches!(state, State::Folder { .. } | State::Absent);
-        self.spans.iter().any(|(before, after)| !same(before, after) && !(is_folder(before) && is_folder(after)))
+        self.spans.iter().any(|(before, after)| !(same(before, after) || is_folder(before) && is_folder(after)))
     }
 
     fn compare(&self, name: &str, keep: &Keep, until: Instant) -> FileDiff {

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use haft_protocol::{History, PartKind, ToolState, Turned};
 use haft_tool::INVALID;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::answers::is_inner;
 use super::{Normal, is_models};
@@ -88,7 +87,7 @@ pub fn denied(history: &History) -> HashSet<String> {
 }
 
 fn is_denied(state: &ToolState) -> bool {
-    matches!(state, ToolState::Error { metadata: Some(metadata), .. } if metadata.get("kind").is_some_and(|kind| *kind == Value::from("denied")))
+    matches!(state, ToolState::Error { metadata: Some(metadata), .. } if metadata.get("kind").is_some_and(|kind| kind == "denied"))
 }
 
 /// Why a result says nothing, if it does not.
