@@ -312,7 +312,7 @@ impl Hand<'_> {
     async fn grant(&self, paths: impl IntoIterator<Item = PathBuf>) -> Result<Grant, SessionError> {
         let paths: HashSet<PathBuf> = paths.into_iter().collect();
         let mut effects: Vec<Effect> = paths.into_iter().map(Effect::Write).collect();
-        effects.sort_by_cached_key(Effect::in_words);
+        effects.sort_by_key(Effect::in_words);
         let access = Access { effects, ..Access::new(UNDO, "*") };
         let asker = Asker { session: self.record.id.clone(), call: None };
         let denied = |denied: haft_permission::Denied| SessionError::Refused(denied.to_string());

@@ -50,7 +50,11 @@ fn a_session_that_was_written_reads_back_the_same() {
         r#"{"answer":[{"text":"Done."}]}"#,
     ]);
     machine.haft(&["run", "mend a.txt", "--model", &model]).ok();
-    let before = machine.newest_session();
+    let mut before = machine.newest_session();
+    // What was done to files does not travel.
+    for message in before["messages"].as_array_mut().unwrap() {
+        message["parts"].as_array_mut().unwrap().retain(|part| part["type"] != "patch");
+    }
     let id = before["info"]["id"].as_str().unwrap().to_owned();
     let file = machine.root().join("session.json");
     let file = file.to_str().unwrap();
@@ -62,7 +66,7 @@ fn a_session_that_was_written_reads_back_the_same() {
     assert!(there.code == 2 && there.err.contains("--new"), "{there:?}");
     machine.haft(&["session", "delete", &id, "--yes"]).ok();
     let read = machine.haft(&["session", "import", file]).ok();
-    assert!(read.out.contains(&format!("Imported session: {id}")) && !read.err.contains("left out"), "{read:?}");
+    assert!(read.out.contains(&format!("Imported session: {id}")) && read.err.contains("what was done to files"), "{read:?}");
     assert_eq!(machine.newest_session(), before);
     machine.haft(&["session", "import", file, "--yes"]).ok();
     assert_eq!(machine.newest_session(), before);

@@ -66,24 +66,21 @@ pub(crate) fn make(files: &Files, keep: &Keep, grant: &Grant, planned: &Planned)
     }
 }
 
-/// What is to stand there, made of its bytes and its mode.
-type Making = fn(&[u8], u32) -> Put<'_>;
-
 fn put(files: &Files, keep: &Keep, grant: &Grant, path: &Path, now: &State, to: &State) -> Result<(), Done> {
     let content = |hash: &Hash| keep.get(hash).map_err(|error| Done::Failed(with_causes(&error)));
-    let (bytes, put): (Vec<u8>, Making) = match to {
-        State::Absent => (Vec::new(), |_, _| Put::Nothing),
-        State::File { content: hash, .. } => (content(hash)?, |content, mode| Put::File { content, mode }),
-        State::Link { to } => (content(to)?, |to, _| Put::Link { to }),
-        State::Folder { .. } => (Vec::new(), |_, mode| Put::Folder { mode }),
+    let bytes = match to {
+        State::File { content: hash, .. } | State::Link { to: hash } => content(hash)?,
+        State::Absent | State::Folder { .. } => Vec::new(),
         State::Unkept { why } => return Err(Done::Failed(why.clone())),
     };
-    let mode = match to {
-        State::File { mode, .. } | State::Folder { mode } => *mode,
-        State::Absent | State::Link { .. } | State::Unkept { .. } => 0,
+    let wanted = match to {
+        State::File { mode, .. } => Put::File { content: &bytes, mode: *mode },
+        State::Link { .. } => Put::Link { to: &bytes },
+        State::Folder { mode } => Put::Folder { mode: *mode },
+        State::Absent | State::Unkept { .. } => Put::Nothing,
     };
     let is_still = |standing: Standing| same(&kept(keep, standing), now);
-    match files.put(grant, path, put(&bytes, mode), is_still) {
+    match files.put(grant, path, wanted, is_still) {
         Ok(()) => Ok(()),
         // With its folder it is gone too.
         Err(FilesError::Missing { .. }) if *to == State::Absent => Ok(()),

@@ -145,7 +145,6 @@ mod tests {
                  "parts": [{"id": "prt_4", "type": "reasoning", "text": SECRET, "time": time, "metadata": {"x": SECRET}}, file,
                            {"id": "prt_5", "type": "vendor", "metadata": {"x": SECRET}},
                            {"id": "prt_6", "type": "retry", "attempt": 1, "error": error, "time": {"created": 1}},
-                           {"id": "prt_7", "type": "patch", "hash": "abc", "files": [SECRET]},
                            tool(1, json!({"status": "pending", "input": {"x": SECRET}, "raw": SECRET})),
                            tool(2, json!({"status": "running", "input": {"x": SECRET}, "title": SECRET, "metadata": {"x": SECRET}, "time": {"start": 1}})),
                            tool(3, json!({"status": "completed", "input": {"x": SECRET}, "output": SECRET, "title": SECRET,
@@ -155,12 +154,16 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(session.left_out, std::collections::BTreeMap::new());
+        // A session that is stored has them; one that is read never.
+        let patch = json!({"id": "prt_7", "sessionID": "ses_1", "messageID": "msg_2", "type": "patch", "hash": "abc", "files": [SECRET]});
+        session.messages[1].parts.push(serde_json::from_value(patch).unwrap());
         assert!(session.value().to_string().contains(SECRET));
         sanitize(&mut session);
         let text = session.value().to_string();
         assert!(!text.contains(SECRET), "{text}");
         assert!(text.contains("[redacted:text:prt_1]") && text.contains("[redacted:title:ses_1]"), "{text}");
         // It can be read again.
+        session.messages[1].parts.pop();
         assert_eq!(Portable::read(session.value()).unwrap(), session);
     }
 }
