@@ -80,16 +80,22 @@ pub(crate) fn read_line(shown: &str) -> std::io::Result<Option<String>> {
 /// The same. Where the future is dropped, what is typed later is left for whoever reads next.
 pub(crate) async fn typed(shown: &str) -> std::io::Result<Option<String>> {
     let keyboard = show(shown)?;
-    // Some systems cannot wait for a terminal; there the thread below does, and cannot be called off.
+    wait(&keyboard).await?;
+    tokio::task::spawn_blocking(move || read(&keyboard)).await?
+}
+
+/// Waits until there is something to read. Some systems cannot wait for a terminal; there reading does, and cannot be
+/// called off.
+async fn wait(keyboard: &File) -> std::io::Result<()> {
     #[expect(
         deprecated,
         reason = "the other way cannot be had without unsafe code; the file stays open while it is waited for"
     )]
     let ready = AsyncFd::with_interest(keyboard.as_fd(), Interest::READABLE);
-    if let Ok(ready) = ready {
-        let _ = ready.readable().await?;
+    match ready {
+        Ok(ready) => ready.readable().await.map(drop),
+        Err(_) => Ok(()),
     }
-    tokio::task::spawn_blocking(move || read(&keyboard)).await?
 }
 
 /// Shows a question, and gives the keyboard on which nothing is typed yet.

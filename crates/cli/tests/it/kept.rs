@@ -66,7 +66,10 @@ fn a_session_that_was_written_reads_back_the_same() {
     assert!(there.code == 2 && there.err.contains("--new"), "{there:?}");
     machine.haft(&["session", "delete", &id, "--yes"]).ok();
     let read = machine.haft(&["session", "import", file]).ok();
-    assert!(read.out.contains(&format!("Imported session: {id}")) && read.err.contains("what was done to files"), "{read:?}");
+    assert!(
+        read.out.contains(&format!("Imported session: {id}")) && read.err.contains("what was done to files"),
+        "{read:?}"
+    );
     assert_eq!(machine.newest_session(), before);
     machine.haft(&["session", "import", file, "--yes"]).ok();
     assert_eq!(machine.newest_session(), before);
