@@ -16,7 +16,8 @@ pub(super) fn sanitize(session: &mut Portable) {
     info.permission = None;
     info.share = None;
     if let Some(revert) = &mut info.revert {
-        revert.diff = None;
+        // Without one it would look like a way back that was cut off.
+        revert.diff = Some(String::new());
     }
     if let Some(summary) = &mut info.summary {
         diffs(summary.diffs.iter_mut().flatten(), &id);
