@@ -369,7 +369,7 @@ fn files_that_go_back_are_shown_before_they_do() {
     terminal.wait_for("nothing was changed");
     assert_eq!(machine.read("a.txt"), "two\n");
     enter(&mut terminal, "/undo");
-    terminal.wait_for_times("these files go back:", 2);
+    terminal.wait_for_times("[n] no › ", 2);
     enter(&mut terminal, "y");
     terminal.wait_for("taken back: change it (1 files changed)");
     assert_eq!(machine.read("a.txt"), "one\n");
@@ -378,6 +378,8 @@ fn files_that_go_back_are_shown_before_they_do() {
     machine.write("a.txt", "mine\n");
     enter(&mut terminal, "/redo");
     terminal.wait_for("changed by somebody else since, and stays");
+    // What is typed before the choices stand there is no answer to them.
+    terminal.wait_for_times("[n] no › ", 3);
     enter(&mut terminal, "f");
     terminal.wait_for("brought again: change it (1 files changed)");
     assert_eq!(machine.read("a.txt"), "two\n");
