@@ -174,7 +174,7 @@ pub(crate) struct SessionExport {
     /// As JSON, which can be read again, or as Markdown
     #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
     pub format: ExportFormat,
-    /// Put [redacted:KIND:ID] in the place of everything that was said, read and named
+    /// Put `[redacted:KIND:ID]` in the place of everything that was said, read and named
     #[arg(long)]
     pub sanitize: bool,
     /// Into this file, which must not exist; on standard output if left out
