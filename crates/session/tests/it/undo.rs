@@ -372,11 +372,13 @@ async fn a_file_that_reads_like_a_list_of_changes_tells_undo_nothing() {
 #[tokio::test]
 async fn commands_calls_within_calls_and_the_persons_own_commands_are_taken_back() {
     let mut scene = scene();
-    let batch = json!({ "tool_calls": [
+    let write = json!({ "tool_calls": [
         { "tool": "write", "parameters": { "filePath": "b.txt", "content": "b\n" } },
+    ] });
+    let command = json!({ "tool_calls": [
         { "tool": "bash", "parameters": { "command": "rm a.rs; mkdir made; echo c > made/c", "description": "x" } },
     ] });
-    scene.model(vec![call("batch", batch)]).model(vec![says("Done.")]);
+    scene.model(vec![call("batch", write)]).model(vec![call("batch", command)]).model(vec![says("Done.")]);
     let session = scene.session().await;
     session.prompt(Prompt::text("go")).await.unwrap();
     assert_eq!(scene.files(), "b.txt=b made/ made/c=c");
