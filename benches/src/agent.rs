@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::home::Home;
 
 /// The model's name, which is no vendor's: so no agent knows anything about it.
-const MODEL: &str = "m1";
+pub const MODEL: &str = "m1";
 
 /// Which agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
 use haft_llm::dialect::chat::{Chat, ChatManners};
-use haft_llm::{Answer, Deadlines, Manners, Server, Step};
+use haft_llm::{Answer, Provider, Server, Step};
 use haft_permission::{Action, Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, ModelRef};
@@ -34,7 +34,7 @@ pub fn answers(steps: usize) -> Vec<Answer> {
 /// When a session fails or does not end by itself.
 pub async fn play(url: &str, project: &Path, folder: &Path, sessions: usize) -> Result<Duration> {
     let journal = Journal::open(&folder.join("haft.db")).await?;
-    let setup = setup(url, project, folder, &journal)?;
+    let setup = setup(model_at(url)?, project, folder, &journal)?;
     let started = Instant::now();
     let ends = (0..sessions).map(|_| async {
         let session = Session::create(setup.clone(), NewSession::default()).await?;
@@ -49,7 +49,19 @@ pub async fn play(url: &str, project: &Path, folder: &Path, sessions: usize) -> 
     Ok(took)
 }
 
-fn setup(url: &str, project: &Path, folder: &Path, journal: &Journal) -> Result<Setup> {
+/// The model that is served at `url`.
+fn model_at(url: &str) -> Result<Arc<dyn Provider>> {
+    let server = Server { provider: "bench".to_owned(), base_url: url.to_owned(), ..Server::default() };
+    Ok(Arc::new(Chat::new(&server, ChatManners::default())?))
+}
+
+/// What sessions in `project` need that are kept in `journal`: all tools, allowed everything, and this model. `folder`
+/// holds long outputs.
+///
+/// # Errors
+///
+/// When `project` is no folder, or nothing can be made in `folder`.
+pub fn setup(provider: Arc<dyn Provider>, project: &Path, folder: &Path, journal: &Journal) -> Result<Setup> {
     let place = Place::find(project)?;
     let clock = Clock::system();
     let outputs = folder.join("outputs");
@@ -61,16 +73,7 @@ fn setup(url: &str, project: &Path, folder: &Path, journal: &Journal) -> Result<
     let files = Files::new(place.directory.clone(), place.worktree.clone());
     let world = World { files, processes: Processes::with_users_shell(Vec::new()) };
     let rules = vec![Rule::new("*", "*", Action::Allow)];
-    let server = Server {
-        provider: "bench".to_owned(),
-        base_url: url.to_owned(),
-        key: None,
-        headers: Vec::new(),
-        deadlines: Deadlines::default(),
-        manners: Manners::default(),
-    };
     let reference = ModelRef { provider_id: "bench".to_owned(), model_id: "bench".to_owned() };
-    let provider = Arc::new(Chat::new(&server, ChatManners::default())?);
     Ok(Setup {
         journal: journal.clone(),
         clock,

@@ -31,6 +31,18 @@ pub fn peers(folder: &Path) -> Vec<(Kind, Result<Agent>)> {
     found.into_iter().map(|(kind, program)| (kind, program.map(|program| agent(kind, program)))).collect()
 }
 
+/// OpenCode alone, from below the folder that this program was built into, installed there first when it is missing.
+///
+/// # Errors
+///
+/// When it is not there and npm cannot install it.
+pub fn opencode() -> Result<Agent> {
+    let program = std::env::current_exe()?;
+    let folder = program.parent().and_then(Path::parent).context("this program is in no build folder")?.join("peers");
+    let program = installed(Kind::OpenCode, OPENCODE, &folder)?;
+    Ok(Agent { kind: Kind::OpenCode, program, beside: None })
+}
+
 /// The native program of `package`.
 fn installed(kind: Kind, package: &str, folder: &Path) -> Result<PathBuf> {
     // A folder for each version, so that none is taken for another.

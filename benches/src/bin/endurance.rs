@@ -1,8 +1,9 @@
-//! `cargo run --release -p haft-bench --bin endurance -- target/release/haft`: what lasting costs.
+//! `cargo run --release -p haft-bench --bin endurance -- target/release/haft [--peers]`: what lasting costs.
 //!
 //! 10,000 tool calls in one process (`haft tool call --jsonl`): memory and open files after the first 2,000 and at the
 //! end. 50 sessions of 20 steps at once in one process over the library, against a scripted model served over HTTP from
-//! another. Prints a table; ends with 1 if a limit is exceeded.
+//! another; with `--peers` the same sessions in OpenCode as a server, which is installed from npm first (once, below the
+//! build folder). Prints a table; ends with 1 if a limit is exceeded.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -13,8 +14,10 @@ use haft_bench::agent::{Agent, Kind};
 use haft_bench::child;
 use haft_bench::crowd;
 use haft_bench::home::Home;
+use haft_bench::install;
 use haft_bench::limits::{Row, table};
 use haft_bench::model_server::ModelServer;
+use haft_bench::served::Served;
 use serde_json::{Value, json};
 
 /// Tool calls of the one process.
@@ -27,7 +30,7 @@ const BETWEEN: usize = 500;
 const SESSIONS: usize = 50;
 /// See [`SESSIONS`].
 const STEPS: usize = 20;
-/// Steps per second of OpenCode 1.18 with 20 such sessions, on two cores.
+/// Steps per second of OpenCode 1.18 with 20 such sessions, on two cores, as it was measured once.
 const OPENCODE: f64 = 7.4;
 /// How long the sessions may take.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -38,7 +41,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rows = match args.as_slice() {
         [crowd, url, project, folder] if crowd == CROWD => sessions_here(url, project, folder).map(|()| Vec::new()),
-        [haft] => measure(haft),
+        [haft] => measure(haft, false),
+        [haft, peers] if peers == "--peers" => measure(haft, true),
         _ => Err(anyhow::anyhow!("name the haft binary to measure")),
     };
     let mut out = std::io::stdout().lock();
@@ -54,11 +58,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(haft: &str) -> Result<Vec<Row>> {
+fn measure(haft: &str, peers: bool) -> Result<Vec<Row>> {
     let program = std::path::Path::new(haft).canonicalize().context("there is no such binary")?;
     let agent = Agent { kind: Kind::Haft, program, beside: None };
     let mut rows = calls(&agent)?;
-    rows.extend(sessions()?);
+    rows.extend(sessions(peers)?);
     Ok(rows)
 }
 
@@ -141,7 +145,7 @@ fn slope(points: impl Iterator<Item = (f64, f64)>) -> f64 {
     above / below
 }
 
-fn sessions() -> Result<Vec<Row>> {
+fn sessions(peers: bool) -> Result<Vec<Row>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let server = runtime.block_on(ModelServer::start(crowd::answers(STEPS)))?;
     let home = Home::new(&std::env::temp_dir())?;
@@ -154,11 +158,37 @@ fn sessions() -> Result<Vec<Row>> {
     let asked = server.requests().len();
     ensure!(asked == SESSIONS * STEPS, "{asked} requests instead of {}", SESSIONS * STEPS);
     let rate = (SESSIONS * STEPS) as f64 / took;
-    Ok(vec![
+    let mut rows = vec![
         Row::new("50 sessions of 20 steps at once, steps a second", rate, None, "/s"),
-        Row::new("OpenCode's 7.4 a second, of that", 100.0 * OPENCODE / rate, 100.0 / 30.0, "%"),
         Row::new("50 sessions of 20 steps at once, peak memory", ran.peak as f64 / 1e6, 80.0, "MB"),
-    ])
+    ];
+    let other = match peers {
+        true => {
+            let (other, peak) = opencode(&runtime)?;
+            rows.push(Row::new("the same in OpenCode, steps a second", other, None, "/s"));
+            rows.push(Row::new("the same in OpenCode, peak memory", peak, None, "MB"));
+            other
+        }
+        false => OPENCODE,
+    };
+    rows.push(Row::new("OpenCode's steps a second, of ours", 100.0 * other / rate, 100.0 / 30.0, "%"));
+    Ok(rows)
+}
+
+/// Steps a second of OpenCode with the same sessions, and its peak memory in megabytes.
+fn opencode(runtime: &tokio::runtime::Runtime) -> Result<(f64, f64)> {
+    let agent = install::opencode()?;
+    let server = runtime.block_on(ModelServer::start(crowd::answers(STEPS)))?;
+    let home = Home::new(&std::env::temp_dir())?;
+    home.use_model(&agent, server.url())?;
+    home.write(crowd::FILE, &(0..1000).map(|n| format!("line {n}\n")).collect::<String>())?;
+    let served = Served::start(&agent, &home)?;
+    // What it does only once is not what is compared.
+    served.play(1)?;
+    let took = served.play(SESSIONS)?.as_secs_f64();
+    let (asked, want) = (server.requests().len(), (SESSIONS + 1) * STEPS);
+    ensure!(asked == want, "OpenCode asked {asked} times instead of {want}");
+    Ok(((SESSIONS * STEPS) as f64 / took, served.peak()?))
 }
 
 /// The process with the sessions. Prints the seconds that they took.

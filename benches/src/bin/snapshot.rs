@@ -1,6 +1,7 @@
-//! `cargo run --release -p haft-bench --bin snapshot -- [FILES] [KILOBYTES]`: what it costs to record what commands and
-//! edits change, in a generated repository of FILES files (60,000) of KILOBYTES each (17), beside a bare stat walk by two
-//! threads, a warm `git status`, and what it takes to put the tree into a shadow repository. All in one run.
+//! `cargo run --release -p haft-bench --bin snapshot -- [FILES] [KILOBYTES] [--peers]`: what it costs to record what
+//! commands and edits change, in a generated repository of FILES files (60,000) of KILOBYTES each (17), beside a bare stat
+//! walk by two threads, a warm `git status`, and what it takes to put the tree into a shadow repository; with `--peers` also
+//! beside OpenCode's own first snapshot (it is installed from npm, once, below the build folder). All in one run.
 //!
 //! Prints a table; ends with 1 if a limit is exceeded.
 
@@ -8,17 +9,23 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use haft_bench::home::Home;
 use haft_bench::limits::{Row, table};
+use haft_bench::model_server::ModelServer;
 use haft_bench::stats::{median, ms};
+use haft_bench::{child, install};
+use haft_llm::{Answer, Step};
 use haft_permission::Asker;
 use haft_project::{Planned, Recorder, Standing};
 use haft_protocol::Clock;
 use haft_session::{Ground, Snapshots};
 use haft_snapshot::Keep;
 
+/// How long OpenCode may take for one prompt.
+const PATIENCE: Duration = Duration::from_secs(1800);
 /// How many files a folder has.
 const IN_FOLDER: usize = 20;
 /// How often each is measured.
@@ -37,7 +44,8 @@ fn main() -> ExitCode {
 }
 
 fn measure() -> Result<bool> {
-    let mut args = std::env::args().skip(1).map(|arg| arg.parse::<usize>());
+    let (flags, numbers): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
+    let mut args = numbers.iter().map(|arg| arg.parse::<usize>());
     let files = args.next().transpose().context("FILES is no number")?.unwrap_or(60_000);
     let bytes = 1024 * args.next().transpose().context("KILOBYTES is no number")?.unwrap_or(17);
     let folder = tempfile::tempdir()?;
@@ -71,7 +79,7 @@ fn measure() -> Result<bool> {
     }
     let [bare, status, idle, changing] = [bare, status, idle, changing].map(|times| median(times).unwrap_or_default());
     let (edit, disk) = edits(&snapshots, &base)?;
-    let rows = [
+    let mut rows = vec![
         Row::new("a command that changes nothing / bare walk", idle / bare, 1.3, "×"),
         Row::new("a command that changes nothing / git status", idle / status, 0.5, "×"),
         Row::new("the look after a change / bare walk", changing / bare, 1.3, "×"),
@@ -79,6 +87,11 @@ fn measure() -> Result<bool> {
         Row::new("an edit", edit, 3.0, "ms"),
         Row::new("disk after 100 edits / bytes changed", disk, 2.0, "×"),
     ];
+    if flags.iter().any(|flag| flag == "--peers") {
+        let theirs = opencode(&top, &base)?;
+        rows.push(Row::new("OpenCode's first snapshot", theirs, None, "ms"));
+        rows.push(Row::new("the first look / OpenCode's first snapshot", first / theirs, 0.1, "×"));
+    }
     let mut out = std::io::stdout();
     out.write_all(table(&rows).as_bytes())?;
     writeln!(
@@ -123,6 +136,32 @@ fn shadow(top: &Path, shadow: &Path) -> Result<()> {
     }
     git(top, &own, &["add", "-A"])?;
     git(top, &own, &["write-tree"])
+}
+
+/// What its first snapshot of the tree takes OpenCode, in milliseconds: a prompt there in a new home, without what it takes
+/// where snapshots are switched off.
+fn opencode(top: &Path, base: &Path) -> Result<f64> {
+    let agent = install::opencode()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let server = runtime.block_on(ModelServer::start(vec![Answer::new([Step::text("Hello.")])]))?;
+    let prompt = |is_on: bool| -> Result<f64> {
+        let home = Home::new(base)?;
+        home.use_model(&agent, server.url())?;
+        let (_, text) = agent.kind.settings(&home, server.url());
+        let mut settings: serde_json::Value = serde_json::from_str(&text)?;
+        settings["snapshot"] = is_on.into();
+        fs::write(top.join("opencode.json"), settings.to_string())?;
+        let ask = |folder: &Path| {
+            let mut command = home.command(&agent);
+            command.args(agent.kind.prompt("Hello?")).current_dir(folder);
+            child::run(&mut command, &base.join("printed"), PATIENCE)
+        };
+        // In another folder first: what it does only once in a home is no snapshot.
+        ask(home.project())?;
+        Ok(ms(ask(top)?.wall))
+    };
+    let without = prompt(false)?;
+    Ok(prompt(true)? - without)
 }
 
 fn git(top: &Path, own: &[(&str, &Path)], args: &[&str]) -> Result<()> {

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use haft_config::AgentConfig;
+use haft_permission::Rule;
 use haft_session::{Agent, Agents, BUILTIN_AGENTS, Draft, Folders, Mode};
 use serde_json::{Value, json};
 
 use crate::render;
 use crate::report::Usage;
+use crate::servers;
 use crate::wire::Ground;
 
 /// All agents of the folder that `ground` stands for.
@@ -22,18 +24,34 @@ pub(crate) fn all(ground: &Ground) -> Result<Agents> {
         read.map(draft)
     });
     let builtin = builtin.collect::<Result<Vec<_>, _>>().context("an agent of haft's own is broken")?;
-    let user: Vec<Draft> = ground.config.agents.iter().cloned().map(draft).collect();
+    let servers: Vec<&str> = ground.config.mcp.keys().map(String::as_str).collect();
+    let of_agent = |config: AgentConfig| {
+        let draft = draft(config);
+        Draft { rules: naming(&draft.rules, &servers), ..draft }
+    };
+    let user: Vec<Draft> = ground.config.agents.iter().cloned().map(of_agent).collect();
     let default = ground.config.default_agent.as_deref();
-    let (rules, commands) = (&ground.config.rules, ground.commands_run());
-    let (agents, warnings) = Agents::compose(&folders(ground), &builtin, &user, rules, default, commands);
+    let (rules, commands) = (naming(&ground.config.rules, &servers), ground.commands_run());
+    let (agents, warnings) = Agents::compose(&folders(ground), &builtin, &user, &rules, default, commands);
     for warning in warnings {
         render::complain(&format!("warning: {warning}"));
     }
     // Without trust in the project its rules only hold back.
     Ok(agents.bounded(|name| {
         let own = ground.config.agents.iter().filter(|agent| agent.name == name);
-        ground.config.bounds.iter().chain(own.flat_map(|agent| &agent.bounds)).cloned().collect()
+        let bounds: Vec<Rule> =
+            ground.config.bounds.iter().chain(own.flat_map(|agent| &agent.bounds)).cloned().collect();
+        naming(&bounds, &servers)
     }))
+}
+
+/// `rules`, where those that name one of `servers` hold for all its tools too.
+fn naming(rules: &[Rule], servers: &[&str]) -> Vec<Rule> {
+    let tools = |rule: &Rule| {
+        let named = servers.contains(&rule.permission.as_str());
+        named.then(|| Rule { permission: servers::tools_of(&rule.permission), ..rule.clone() })
+    };
+    rules.iter().flat_map(|rule| std::iter::once(rule.clone()).chain(tools(rule))).collect()
 }
 
 /// The agent that was named, or the one that answers where none was or it cannot; then says why.
@@ -110,7 +128,7 @@ fn folders(ground: &Ground) -> Folders {
         outputs: ground.folders.outputs(),
         temp: ground.folders.scratch(),
         plans: ground.folders.plans(),
-        skills: Vec::new(),
+        skills: ground.skills().folders_outside(place.worktree.as_ref().unwrap_or(&place.directory)),
         secrets: secrets(ground),
         base: place.worktree.clone().unwrap_or_else(|| place.directory.clone()),
     }
@@ -178,6 +196,15 @@ mod tests {
             base: "/project".into(),
         };
         Agents::compose(&folders, &drafts, config, &[], None, Commands::Free).0
+    }
+
+    #[test]
+    fn a_rule_about_a_server_holds_for_all_its_tools() {
+        let rules = [Rule::new("my server", "*", Deny), Rule::new("bash", "*", Ask)];
+        let named = naming(&rules, &["my server", "other"]);
+        let got: Vec<&str> = named.iter().map(|rule| rule.permission.as_str()).collect();
+        assert_eq!(got, ["my server", "my_server_*", "bash"]);
+        assert_eq!(named[1].action, Deny);
     }
 
     #[track_caller]

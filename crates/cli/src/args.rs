@@ -6,9 +6,11 @@ mod auth;
 mod chat;
 mod debug;
 mod doctor;
+mod mcp;
 mod models;
 mod run;
 mod session;
+mod skill;
 mod tool;
 mod trust;
 mod undo;
@@ -23,9 +25,11 @@ pub(crate) use self::auth::{Auth, Login};
 pub(crate) use self::chat::Chat;
 pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, DebugRules, DebugShell, InFolder};
 pub(crate) use self::doctor::{Doctor, RungArg};
+pub(crate) use self::mcp::{Mcp, McpAdd, McpAuth, McpAuthList, McpServe};
 pub(crate) use self::models::Models;
 pub(crate) use self::run::{Format, Init, Run};
 pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
+pub(crate) use self::skill::{Named, Skill};
 pub(crate) use self::tool::Tool;
 pub(crate) use self::trust::Trust;
 pub(crate) use self::undo::{Diff, Fork, How, Redo, Undo};
@@ -102,6 +106,15 @@ pub(crate) enum Command {
     /// The agents that can be named with --agent
     #[command(subcommand)]
     Agent(Agent),
+    /// Servers of further tools, and haft's tools for other agents
+    #[command(subcommand)]
+    Mcp(Mcp),
+    /// The skills that models may load, and what is wrong with them
+    #[command(subcommand)]
+    Skill(Skill),
+    /// The commands that are called with a slash
+    #[command(name = "command", subcommand)]
+    Slash(Named),
     /// Try each promise of the cage on this machine, and say what holds
     Doctor(Doctor),
     /// Print what one of haft's mechanisms decides, and why

@@ -41,6 +41,11 @@ impl Folders {
         self.data.join("output")
     }
 
+    /// What servers of tools gave when the user signed in.
+    pub(crate) fn mcp_auth(&self) -> PathBuf {
+        self.data.join("mcp-auth.json")
+    }
+
     /// Where it is kept what files were before they were changed.
     pub(crate) fn snapshots(&self) -> PathBuf {
         self.data.join("snapshots")
@@ -60,6 +65,20 @@ impl Folders {
     /// make it first.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.state.join("scratch")
+    }
+
+    /// The project's `sandboxes`: where its tasks' work trees stand, each a folder in this one. Beside what is hidden from
+    /// commands, which work there. Named by the top of the project's own work tree: what a repository says of itself
+    /// could be another one's name.
+    pub(crate) fn sandboxes(&self, top: &Path) -> PathBuf {
+        let name: String = top.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
+        let hash = haft_snapshot::Hash::of(top.as_os_str().as_encoded_bytes()).to_string();
+        self.worktrees().join(format!("{name}-{}", hash.get(..16).unwrap_or(&hash)))
+    }
+
+    /// Those of all projects.
+    pub(crate) fn worktrees(&self) -> PathBuf {
+        self.state.join("worktrees")
     }
 
     /// The database, or `None` where `HAFT_DB` (or `OPENCODE_DB`) says `:memory:`.

@@ -9,6 +9,7 @@ mod cages;
 mod chat;
 mod commands;
 mod folders;
+mod hooks;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod keys;
@@ -25,7 +26,10 @@ mod replay;
 mod report;
 mod retention;
 mod scratch;
+mod scripts;
+mod servers;
 mod signals;
+mod skills;
 mod snapshots;
 mod stdin;
 mod trust;
@@ -52,6 +56,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // As the launcher of a cage this program becomes another one here, before anything of its own has begun.
     haft_sandbox::enter_if_asked();
+    if let Some(exit) = scripts::serve_if_asked() {
+        return exit;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return report::parsing(&error).into(),
@@ -133,8 +140,11 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),
         Command::Agent(command) => commands::agent::run(command).await,
+        Command::Skill(command) => commands::skill::run(&command),
+        Command::Slash(command) => commands::command::run(&command),
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
+        Command::Mcp(command) => commands::mcp::run(command).await,
         Command::Doctor(args) => commands::doctor::run(args).await,
         Command::Debug(command) => commands::debug::run(command).await,
         Command::Completion(args) => commands::completion::run(args),

@@ -28,7 +28,7 @@ use haft_llm::dialect::responses::Responses;
 use haft_llm::local::{self, LocalModel};
 use haft_llm::{Provider, Recorder, Replay, Script};
 use haft_protocol::ModelRef;
-use haft_session::{Cost, Limits, Model, Tier, Toolset};
+use haft_session::{Cost, Limits, Model, Setup, Tier, Toolset};
 
 use crate::folders::Folders;
 use crate::render;
@@ -136,6 +136,12 @@ pub(crate) fn choose(named: Option<&str>, config: &Config) -> Result<Model> {
 /// When it cannot be reached the way it is configured.
 pub(crate) fn check(named: &str, variant: Option<&str>, config: &Config) -> Result<()> {
     open(named, variant, &World::here(config)).map(drop)
+}
+
+/// The named sets of options of the model called `named`. None where it cannot be reached.
+pub(crate) fn variants(named: &str, config: &Config) -> Vec<String> {
+    let way = named.split_once('/').and_then(|(vendor, id)| way(vendor, id, None, &World::here(config)).ok());
+    way.into_iter().flat_map(|way| way.variants).map(|(name, _)| name).collect()
 }
 
 /// The model for titles and the like beside the one called `main`, as `VENDOR/MODEL`: what is configured, else a small
@@ -322,16 +328,39 @@ pub(crate) fn unreadable<'a>(model: &Model, files: &'a [PathBuf], config: &Confi
     files.iter().map(PathBuf::as_path).filter(|file| !reads(file)).collect()
 }
 
-/// The same model, with all it says recorded into the new file at `path`.
+/// Records all that the models of `setup` say into the new file at `path`: the one that answers, the one for titles, and
+/// those that agents have of their own.
 ///
 /// # Errors
 ///
 /// When the file cannot be made, or is there already.
-pub(crate) fn recorded(model: Model, path: &Path) -> Result<Model> {
-    let name = format!("{}/{}", model.reference.provider_id, model.reference.model_id);
-    let recorder = Recorder::create(path, &name, model.provider)
+pub(crate) fn record(setup: &mut Setup, path: &Path) -> Result<()> {
+    let recorder = Recorder::create(path, &setup.model.name(), Arc::clone(&setup.model.provider))
         .with_context(|| format!("cannot record into {}; name a new file", path.display()))?;
-    Ok(Model { provider: Arc::new(recorder), ..model })
+    let recorded = Recorded { recorder, models: setup.options.models.take() };
+    setup.model = recorded.model(setup.model.clone());
+    setup.options.small = setup.options.small.take().map(|small| recorded.model(small));
+    setup.options.models = Some(Arc::new(recorded));
+    Ok(())
+}
+
+/// Models whose answers are recorded.
+struct Recorded {
+    recorder: Recorder,
+    models: Option<Arc<dyn haft_session::Models>>,
+}
+
+impl Recorded {
+    fn model(&self, model: Model) -> Model {
+        Model { provider: Arc::new(self.recorder.beside(model.provider)), ..model }
+    }
+}
+
+impl haft_session::Models for Recorded {
+    fn find(&self, name: &str, variant: Option<&str>) -> Result<Model, String> {
+        let models = self.models.as_ref().ok_or_else(|| format!("there is no model {name}"))?;
+        models.find(name, variant).map(|model| self.model(model))
+    }
 }
 
 /// Removes the recording at `path` if nothing was recorded, so that the next try can have its name.

@@ -33,7 +33,7 @@ impl Pages for Fetched {
             if let Some(known) = self.known(url) {
                 return known;
             }
-            let read = tokio::time::timeout(TIME, self.fetch(url, by_user, limit)).await;
+            let read = tokio::time::timeout(TIME, fetch(&self.web, url, by_user, limit)).await;
             let read = read.unwrap_or_else(|_| Err(format!("it took longer than {} s", TIME.as_secs())));
             self.keep(url, read.clone());
             read
@@ -54,34 +54,39 @@ impl Fetched {
             kept.insert(url.to_owned(), (Instant::now(), said));
         }
     }
+}
 
-    async fn fetch(&self, url: &str, by_user: bool, limit: usize) -> Result<String, String> {
-        let mut url = Url::parse(url).map_err(|error| error.to_string())?;
-        for _ in 0..=MAX_HOPS {
-            let place = self.web.place(&url).await.map_err(|error| error.to_string())?;
-            if let Some((_, why)) = place.inside().filter(|_| !by_user) {
-                return Err(format!("{url} is not the public internet ({})", why.words()));
-            }
-            let headers = [("accept", "text/markdown, text/plain;q=0.9, */*;q=0.1")];
-            let answer = self.web.get(&place, &headers).await.map_err(|error| error.to_string())?;
-            match answer.status() {
-                301 | 302 | 303 | 307 | 308 => {
-                    let next = answer.location().and_then(|next| url.join(&next).ok());
-                    let next = next.ok_or_else(|| format!("{url} redirects to nowhere"))?;
-                    let is_web = matches!(next.scheme(), "http" | "https");
-                    if !is_web || (url.scheme() == "https" && next.scheme() == "http") {
-                        return Err(format!("{url} redirects to {next}, which is less safe"));
-                    }
-                    url = next;
-                }
-                200 => {
-                    let bytes = answer.body(limit).await.map_err(|error| error.to_string())?;
-                    let text = String::from_utf8(bytes).map_err(|_| format!("{url} is no text"))?;
-                    return if text.contains('\0') { Err(format!("{url} is no text")) } else { Ok(text) };
-                }
-                status => return Err(format!("{url} answered {status} {}", answer.reason())),
-            }
+/// What stands at `url`, of at most `limit` bytes. An address that the user named (`by_user`) may be one of their own
+/// network; one that it redirects to on another host may not.
+pub(crate) async fn fetch(web: &Web, url: &str, by_user: bool, limit: usize) -> Result<String, String> {
+    let mut url = Url::parse(url).map_err(|error| error.to_string())?;
+    let named = url.clone();
+    for _ in 0..=MAX_HOPS {
+        let place = web.place(&url).await.map_err(|error| error.to_string())?;
+        let is_named =
+            by_user && (url.host(), url.port_or_known_default()) == (named.host(), named.port_or_known_default());
+        if let Some((_, why)) = place.inside().filter(|_| !is_named) {
+            return Err(format!("{url} is not the public internet ({})", why.words()));
         }
-        Err(format!("{url} redirects more than {MAX_HOPS} times"))
+        let headers = [("accept", "text/markdown, text/plain;q=0.9, */*;q=0.1")];
+        let answer = web.get(&place, &headers).await.map_err(|error| error.to_string())?;
+        match answer.status() {
+            301 | 302 | 303 | 307 | 308 => {
+                let next = answer.location().and_then(|next| url.join(&next).ok());
+                let next = next.ok_or_else(|| format!("{url} redirects to nowhere"))?;
+                let is_web = matches!(next.scheme(), "http" | "https");
+                if !is_web || (url.scheme() == "https" && next.scheme() == "http") {
+                    return Err(format!("{url} redirects to {next}, which is less safe"));
+                }
+                url = next;
+            }
+            200 => {
+                let bytes = answer.body(limit).await.map_err(|error| error.to_string())?;
+                let text = String::from_utf8(bytes).map_err(|_| format!("{url} is no text"))?;
+                return if text.contains('\0') { Err(format!("{url} is no text")) } else { Ok(text) };
+            }
+            status => return Err(format!("{url} answered {status} {}", answer.reason())),
+        }
     }
+    Err(format!("{url} redirects more than {MAX_HOPS} times"))
 }

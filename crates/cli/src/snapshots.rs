@@ -1,11 +1,16 @@
 //! Where what files were is kept, and for how long.
 
+use std::time::Duration;
+
 use haft_config::Config;
 use haft_project::Place;
 use haft_session::{Ground, Snapshots};
 use haft_snapshot::{Hash, Keep, QUOTA, RETENTION};
 
 use crate::folders::Folders;
+
+/// How old a half-written file must be to be one that nobody writes any more.
+const LEFT: Duration = Duration::from_secs(10 * 60);
 
 /// What keeps old contents of the files in `place`; `None` where the settings say not to.
 pub(crate) fn of(folders: &Folders, place: &Place, config: &Config) -> Option<Snapshots> {
@@ -26,10 +31,14 @@ pub(crate) fn of(folders: &Folders, place: &Place, config: &Config) -> Option<Sn
     Some(Snapshots::with_commands(keep, base.join("pending"), ground))
 }
 
-/// Removes what is too old, on a thread of its own; hourly at most. What is not removed when the program ends is removed
-/// another time.
+/// Removes what is too old, hourly at most, and what killed sessions left half written in the project; on a thread of its
+/// own. What is not removed when the program ends is removed another time.
 pub(crate) fn sweep(snapshots: &Snapshots, config: &Config) {
-    let (keep, retention) = (snapshots.keep().clone(), config.snapshot.retention.unwrap_or(RETENTION));
+    let (snapshots, retention) = (snapshots.clone(), config.snapshot.retention.unwrap_or(RETENTION));
     // If no thread can be had, another start does it.
-    let _ = std::thread::Builder::new().name("sweep".to_owned()).spawn(move || keep.sweep(retention));
+    let sweep = move || {
+        snapshots.sweep_left(LEFT);
+        snapshots.keep().sweep(retention)
+    };
+    let _ = std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep);
 }

@@ -1,13 +1,16 @@
 //! Puts the parts together: the only place that knows them all.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use haft_config::{CommandConfig, Config, Sources};
+use haft_mcp::client::Servers;
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::{Clock, Event};
+use haft_script::plugin::Plugin;
+use haft_script::{Engine, Execute, PluginTools};
 use haft_session::{
     Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Past, Questions, Setup,
     Snapshots, TaskLimits, Tasks, TurnLimits, Workbench,
@@ -15,9 +18,10 @@ use haft_session::{
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
 use haft_tool::truncate::Limits;
-use haft_tool::{Registry, Switches};
+use haft_tool::{Hooks, Registry, Switches};
 use haft_toolbox::World;
 use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::approvals::{Approvals, Home, Keeping};
 use crate::audit::Audit;
@@ -25,9 +29,14 @@ use crate::folders::{self, Folders};
 use crate::keys::keys;
 use crate::pages::Fetched;
 use crate::render;
+use crate::servers::{self, Told};
+use crate::skills::Found;
 use crate::trust::{self, Asking};
 use crate::worktrees::Trees;
-use crate::{agents, cages, models, snapshots};
+use crate::{agents, cages, hooks, models, scripts, snapshots};
+
+/// The variable that holds the token of `haft mcp serve --http`.
+pub(crate) const MCP_TOKEN: &str = "HAFT_MCP_TOKEN";
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
@@ -38,6 +47,17 @@ pub(crate) struct Ground {
     pub processes: Processes,
     /// What keeps what files were, unless the settings say not to.
     pub snapshots: Option<Snapshots>,
+    /// Servers of further tools, once somebody needs to know them.
+    pub servers: OnceLock<Servers>,
+    skills: OnceLock<Found>,
+    /// What runs tools and plug-ins in files: one process for all.
+    scripts: OnceLock<Option<Engine>>,
+    /// The user's plug-ins. None is begun before it is needed.
+    plugins: Vec<Arc<Plugin>>,
+    /// Who is told what happens, and may change or stop it.
+    hooks: Hooks,
+    /// Tells them of what nobody waits for.
+    following: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -97,11 +117,37 @@ impl Ground {
         // Whoever needs to know how commands are held waits less later.
         processes.look_ahead();
         let snapshots = snapshots::of(&folders, &place, &config);
-        let processes = match snapshots.clone() {
-            Some(snapshots) => processes.recorded(Arc::new(snapshots)),
-            None => processes,
-        };
-        Ok(Self { folders, place, config, processes, snapshots })
+        let ground = Self { snapshots, ..Self::plain(folders, place, config, processes) };
+        let plugins = hooks::plugins(&ground);
+        let hooks = hooks::of(&ground, &plugins)?;
+        Ok(Self { hooks, plugins, ..ground })
+    }
+
+    /// The same with nothing but commands that `processes` runs: nothing is kept of what they change, and nobody is told.
+    pub(crate) fn plain(folders: Folders, place: Place, config: Config, processes: Processes) -> Self {
+        Self {
+            folders,
+            place,
+            config,
+            processes,
+            snapshots: None,
+            servers: OnceLock::new(),
+            skills: OnceLock::new(),
+            scripts: OnceLock::new(),
+            plugins: Vec::new(),
+            hooks: Hooks::default(),
+            following: Mutex::default(),
+        }
+    }
+
+    /// The servers of further tools that the settings name. None is started here.
+    pub(crate) fn servers(&self) -> Servers {
+        self.servers.get_or_init(|| servers::of(self)).clone()
+    }
+
+    /// What runs scripts. Nothing is started before the first one; `None` where this program cannot be found again.
+    pub(crate) fn scripts(&self) -> Option<Engine> {
+        self.scripts.get_or_init(|| scripts::engine(self)).clone()
     }
 
     /// How commands run here. The first time it may take a while to know.
@@ -112,13 +158,19 @@ impl Ground {
         }
     }
 
-    /// The tools there are in this folder.
+    /// The tools there are in this folder. What they change is kept for undo.
     pub(crate) fn registry(&self) -> Registry {
-        let config = &self.config;
-        let (files, processes) = (self.files(), self.processes.clone());
+        let (files, mut processes) = (self.files(), self.processes.clone());
         if let Some(snapshots) = self.snapshots.clone() {
-            files.record(Arc::new(snapshots));
+            files.record(Arc::new(snapshots.clone()));
+            processes = processes.recorded(Arc::new(snapshots));
         }
+        self.tools(files, processes)
+    }
+
+    /// The tools there are in this folder, with these ways to its files and to commands.
+    fn tools(&self, files: Files, processes: Processes) -> Registry {
+        let config = &self.config;
         let images = ImageLimits {
             auto_resize: config.images.auto_resize,
             max_width: config.images.max_width,
@@ -140,14 +192,44 @@ impl Ground {
         if config.flags.plan_mode {
             switches.extend(["plan_enter", "plan_exit"].map(|name| (name.to_owned(), true)));
         }
-        switches.extend(config.tools.iter().map(|(name, on)| (name.clone(), *on)));
+        if config.flags.code_mode {
+            switches.push(("execute".to_owned(), true));
+        }
+        for (name, on) in &config.tools {
+            switches.push((name.clone(), *on));
+            if config.mcp.contains_key(name) {
+                switches.push((servers::tools_of(name), *on));
+            }
+        }
+        options.skills = self.skills().tool();
         let switches = Switches(switches);
-        haft_toolbox::builtin_with(&World { files, processes }, &options).switched(&switches)
+        let world = World { files, processes };
+        let registry = haft_toolbox::builtin_with(&world, &options);
+        let mut registry = match servers::search(self) {
+            Some(search) => registry.with(search.web()).with(search.code()),
+            None => registry,
+        };
+        // A person's own file counts before a server's tool of the same name.
+        let mut sources = Vec::new();
+        if let Some(engine) = self.scripts() {
+            let doors = scripts::doors(&world);
+            sources.extend(scripts::tool_files(self, &engine, &doors));
+            if !self.plugins.is_empty() {
+                sources.push(Arc::new(PluginTools::new(self.plugins.clone(), doors.clone())));
+            }
+            registry = registry.with(Execute::new(engine, doors));
+        }
+        sources.extend(self.servers().sources());
+        registry.switched(&switches).with_sources(sources).hooked(self.hooks.clone())
     }
 
     /// The files here.
     fn files(&self) -> Files {
-        let files = Files::new(self.place.directory.clone(), self.place.worktree.clone());
+        let Place { directory, worktree, .. } = &self.place;
+        let files = match worktree {
+            Some(top) => Files::with_sandboxes(directory, Some(top), &self.folders.sandboxes(top)),
+            None => Files::new(directory.clone(), None),
+        };
         if let Some(protection) = self.processes.protection() {
             files.tell(protection);
         }
@@ -163,7 +245,12 @@ impl Ground {
         Ok(agents::named(&agents::all(self)?, name)?.clone())
     }
 
-    /// The commands that settings and Markdown files define.
+    /// The skills there are here.
+    pub(crate) fn skills(&self) -> &Found {
+        self.skills.get_or_init(|| Found::at(&self.folders, &self.place, &self.config))
+    }
+
+    /// The commands that settings and Markdown files define, and the skills whose names are free.
     pub(crate) fn commands(&self) -> Vec<Command> {
         let command = |command: &CommandConfig| Command {
             name: command.name.clone(),
@@ -173,8 +260,15 @@ impl Ground {
             model: command.model.clone(),
             variant: command.variant.clone(),
             subtask: command.subtask,
+            foreign: false,
+            literal: false,
         };
-        self.config.commands.iter().map(command).collect()
+        let mut commands: Vec<Command> = self.config.commands.iter().map(command).collect();
+        let builtin = haft_session::builtin_commands();
+        let taken = |name: &str| commands.iter().chain(&builtin).any(|command| command.name == name);
+        let skills: Vec<Command> = self.skills().commands().into_iter().filter(|skill| !taken(&skill.name)).collect();
+        commands.extend(skills);
+        commands
     }
 
     /// Where instructions for the agent are looked for.
@@ -200,13 +294,21 @@ impl Ground {
         }
     }
 
+    /// Most tokens that the definitions of tools of others may take in a request, where the settings say so.
+    pub(crate) fn tools_budget(&self) -> Option<usize> {
+        self.config.tools_budget.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
+    }
+
     /// What the settings say about sessions.
     fn options(&self) -> Options {
         let config = &self.config;
         Options {
             models: Some(Arc::new(models::Known(config.clone()))),
             commands: self.commands(),
+            skills: self.skills().told(),
             instructions: self.instructions(),
+            notes: vec![Arc::new(Told(self.servers()))],
+            prompts: Some(Arc::new(Told(self.servers()))),
             pages: Some(Arc::new(Fetched::default())),
             worktrees: Some(Arc::new(Trees { folders: self.folders.clone(), config: config.clone() })),
             limits: TurnLimits {
@@ -214,6 +316,7 @@ impl Ground {
                 steps: config.limits.steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)),
                 cost: config.limits.cost,
             },
+            tools_budget: self.tools_budget(),
             go_on_when_refused: config.experimental.continue_loop_on_deny,
             retries: config.limits.retries.map(|retries| u32::try_from(retries).unwrap_or(u32::MAX)),
             retry_wait: config.limits.retry_wait,
@@ -250,7 +353,7 @@ impl Ground {
         answerer: Answerer,
         announce: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Gate> {
-        let mut gate = Gate::new(clock.clone(), answerer, announce);
+        let mut gate = Gate::new(clock.clone(), answerer, announce).advised_by(Arc::new(self.hooks.clone()));
         if let Some(audit) = self.audit()? {
             gate = gate.witnessed_by(Arc::new(audit));
         }
@@ -264,7 +367,7 @@ impl Ground {
     }
 
     /// Who writes down what happens at the gate, if it is to be.
-    fn audit(&self) -> Result<Option<Audit>> {
+    pub(crate) fn audit(&self) -> Result<Option<Audit>> {
         if self.config.audit == Some(false) {
             return Ok(None);
         }
@@ -284,6 +387,7 @@ impl Ground {
         let (clock, outputs) = (clock()?, self.outputs()?);
         let options = Options { small: models::for_titles(&model, &self.config), ..self.options() };
         let rules = extra.to_vec();
+        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = hooks::follow(&self.hooks, &journal);
         let teller = journal.clone();
         let gate = self.gate(&clock, answerer, move |event| teller.announce(event))?;
         let (registry, place) = (self.registry(), self.place.clone());
@@ -294,18 +398,29 @@ impl Ground {
 
     /// The tools without a model, behind the same rules. The receiver gets the questions that `answerer` is to answer.
     pub(crate) fn workbench(&self, answerer: Answerer, agent: Option<&str>) -> Result<Bench> {
-        let (clock, outputs) = (clock()?, self.outputs()?);
         // Bounded by the gate, which holds no more than so many questions.
         let (teller, asked) = mpsc::unbounded_channel();
         // Without a listener nobody answers, and the call is stopped with the program.
-        let tell = move |teller: &mpsc::UnboundedSender<Event>, event| drop(teller.send(event));
-        let also = teller.clone();
-        let gate = self.gate(&clock, answerer, move |event| tell(&teller, event))?;
-        let attended = answerer == Answerer::Person;
-        let questions = Questions::new(clock.clone(), attended, move |event| tell(&also, event));
-        let rules = self.agent(agent)?.rules;
-        let bench = Workbench::new(self.registry(), gate.clone(), questions.clone(), rules, clock, outputs);
+        let tell = move |event| drop(teller.send(event));
+        let (bench, gate, questions) = self.workbench_telling(answerer, agent, tell)?;
         Ok(Bench { bench, gate, questions, asked })
+    }
+
+    /// The same, where `tell` is called with each question that `answerer` is to answer. It must not wait.
+    pub(crate) fn workbench_telling(
+        &self,
+        answerer: Answerer,
+        agent: Option<&str>,
+        tell: impl Fn(Event) + Clone + Send + Sync + 'static,
+    ) -> Result<(Workbench, Gate, Questions)> {
+        let (clock, outputs) = (clock()?, self.outputs()?);
+        let gate = self.gate(&clock, answerer, tell.clone())?;
+        let questions = Questions::new(clock.clone(), answerer == Answerer::Person, tell);
+        let rules = self.agent(agent)?.rules;
+        // No session remembers what is done here, so nothing could be taken back, and what was kept for that would pile up.
+        let registry = self.tools(self.files(), self.processes.clone());
+        let bench = Workbench::new(registry, gate.clone(), questions.clone(), rules, clock, outputs);
+        Ok((bench, gate, questions))
     }
 
     /// The folder of kept outputs, made if needed and cleared of what is too old.
@@ -384,7 +499,8 @@ fn shell(config: &Config) -> Option<PathBuf> {
 fn secrets(config: &Config) -> Vec<String> {
     let environment: Vec<_> = environment().collect();
     let stored = keys().names(environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    config.secrets.iter().cloned().chain(models::key_variables()).chain(stored).collect()
+    let own = [MCP_TOKEN.to_owned()];
+    config.secrets.iter().cloned().chain(own).chain(models::key_variables()).chain(stored).collect()
 }
 
 /// The journal of this user.

@@ -29,6 +29,14 @@ const FOLDERS: [(&str, &str); 4] = [
     ("tools", "runs as a tool"),
 ];
 
+/// The folders beside them that such files may import from; nothing of them runs by itself.
+const BESIDE: [&str; 8] = ["common", "helpers", "lib", "libs", "shared", "src", "util", "utils"];
+
+/// The folders of a configuration folder of which files are run or imported: what the question of trust covers.
+pub fn code_folders() -> impl Iterator<Item = &'static str> {
+    FOLDERS.into_iter().map(|(name, _)| name).chain(BESIDE)
+}
+
 /// What such files may take code from.
 const PACKAGES: [&str; 5] = ["package.json", "package-lock.json", "bun.lock", "bun.lockb", "yarn.lock"];
 
@@ -49,7 +57,10 @@ impl Code {
     /// The programs in the configuration folder `folder`.
     pub(crate) fn files(&mut self, folder: &Path) -> Vec<Stake> {
         let mut stakes = Vec::new();
-        for (name, why) in FOLDERS {
+        for (name, why) in FOLDERS.into_iter().chain(BESIDE.map(|name| (name, "is imported by what runs"))) {
+            if stakes.is_empty() && BESIDE.contains(&name) {
+                continue;
+            }
             let found = scan::files(&folder.join(name), Depth::Deep, |_| true);
             if found.cut {
                 self.unseen = Some(format!("the files in {}", folder.join(name).display()));
@@ -145,13 +156,14 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("tool/lib")).unwrap();
         fs::create_dir_all(root.join("skill")).unwrap();
-        for file in ["tool/a.ts", "tool/lib/b.js", "skill/x.ts", "package.json"] {
+        fs::create_dir_all(root.join("lib")).unwrap();
+        for file in ["tool/a.ts", "tool/lib/b.js", "lib/c.ts", "skill/x.ts", "package.json"] {
             fs::write(root.join(file), "one").unwrap();
         }
         let look = || Code::new().files(&root);
         let first = look();
         let keys: Vec<&str> = first.iter().map(|stake| stake.key.as_str()).collect();
-        assert_eq!(keys, ["tool/a.ts", "tool/lib/b.js", "package.json"]);
+        assert_eq!(keys, ["tool/a.ts", "tool/lib/b.js", "lib/c.ts", "package.json"]);
         assert_eq!((first[0].why.as_str(), first[0].text.as_str()), ("runs as a tool", "3 bytes"));
         fs::write(root.join("tool/lib/b.js"), "two").unwrap();
         let second = look();

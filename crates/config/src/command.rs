@@ -41,15 +41,20 @@ impl CommandConfig {
         }
     }
 
-    /// The places in the template that arguments are put into: `$1`, `$2`, … in order, then `$ARGUMENTS`.
+    /// The places in the template that arguments are put into.
     pub fn hints(&self) -> Vec<String> {
-        let numbers: BTreeSet<u32> = self.template.split('$').skip(1).filter_map(leading_number).collect();
-        let mut hints: Vec<String> = numbers.iter().map(|number| format!("${number}")).collect();
-        if self.template.contains("$ARGUMENTS") {
-            hints.push("$ARGUMENTS".to_owned());
-        }
-        hints
+        hints(&self.template)
     }
+}
+
+/// The places in `template` that arguments are put into: `$1`, `$2`, … in order, then `$ARGUMENTS`.
+pub fn hints(template: &str) -> Vec<String> {
+    let numbers: BTreeSet<u32> = template.split('$').skip(1).filter_map(leading_number).collect();
+    let mut hints: Vec<String> = numbers.iter().map(|number| format!("${number}")).collect();
+    if template.contains("$ARGUMENTS") {
+        hints.push("$ARGUMENTS".to_owned());
+    }
+    hints
 }
 
 fn leading_number(text: &str) -> Option<u32> {

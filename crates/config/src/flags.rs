@@ -13,6 +13,8 @@ pub struct Flags {
     pub pure: bool,
     /// `EXPERIMENTAL_PLAN_MODE`: the plan tools are offered.
     pub plan_mode: bool,
+    /// `EXPERIMENTAL_CODE_MODE`: the tool `execute` is offered.
+    pub code_mode: bool,
     /// `EXPERIMENTAL_BACKGROUND_SUBAGENTS`: tasks may go on while their caller does.
     pub background_subagents: bool,
     /// `EXPERIMENTAL_LSP_TOOL`: the lsp tool is offered.
@@ -64,6 +66,7 @@ impl Flags {
             client: sources.either("CLIENT").unwrap_or("cli").to_owned(),
             pure: on("PURE"),
             plan_mode: trying("PLAN_MODE"),
+            code_mode: trying("CODE_MODE"),
             background_subagents: trying("BACKGROUND_SUBAGENTS"),
             lsp_tool: trying("LSP_TOOL"),
             question_tool: on("ENABLE_QUESTION_TOOL"),

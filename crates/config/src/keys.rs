@@ -182,6 +182,11 @@ const OAUTH: Kind = OneOf(&[
     ]),
 ]);
 
+const MCP_SANDBOX: Kind = Object(&[
+    key("mode", Word(&["workspace-write", "read-only", "off"]), "what it may change; workspace-write"),
+    key("network", Bool, "whether it may use the network; true"),
+]);
+
 const MCP: Kind = Kind::Tagged(
     "type",
     &[
@@ -192,6 +197,7 @@ const MCP: Kind = Kind::Tagged(
                 may("cwd", Text),
                 may("enabled", Bool),
                 may("environment", TEXT_MAP),
+                key("sandbox", MCP_SANDBOX, "the cage around it"),
                 key("timeout", POSITIVE, "milliseconds"),
                 must("type", Text),
             ]),
@@ -219,6 +225,20 @@ const REFERENCE: Kind = OneOf(&[
 
 const FORMATTER: Kind =
     Object(&[may("command", TEXTS), may("disabled", Bool), may("environment", TEXT_MAP), may("extensions", TEXTS)]);
+
+const HOOKS: Kind = Open(&[
+    key(
+        "hooks",
+        List(&Open(&[
+            key("command", Text, "a command line; it reads JSON and answers by its exit code and JSON"),
+            key("network", Bool, "whether it may use the network"),
+            key("timeout", NUMBER, "seconds; 60 if left out"),
+            may("type", Text),
+        ])),
+        "what runs",
+    ),
+    key("matcher", Text, "a regular expression over names of tools, or of what happens; all if left out"),
+]);
 
 const LSP: Kind = OneOf(&[
     Object(&[
@@ -305,7 +325,8 @@ pub(crate) const CONFIG: Kind = Object(&[
     may("enterprise", Object(&[may("url", Text)])).care(Loosens("says where sessions are shared to")),
     key("experimental", EXPERIMENTAL, "what may change").care(Parts),
     key("formatter", OneOf(&[Bool, Map(&FORMATTER)]), "programs that tidy a file after a change").care(Care::Switch),
-    key("hooks", ANY_MAP, "programs that are told, and may stop, what happens").care(Runs("runs programs of its own")),
+    key("hooks", Map(&List(&HOOKS)), "programs that are told, and may stop, what happens")
+        .care(Runs("runs programs of its own")),
     key("instructions", TEXTS, "files, patterns and addresses of further instructions").care(Paths),
     key("keybinds", Any, "the terminal UI's keys; better in tui.json").care(Loosens("changes what your keys do")),
     key("layout", Word(&["auto", "stretch"]), "without effect").care(Harmless),
@@ -429,6 +450,3 @@ pub(crate) const CONFIG: Kind = Object(&[
     may("username", Text).care(Harmless),
     key("watcher", Object(&[may("ignore", TEXTS)]), "what changes of files are not looked at").care(Harmless),
 ]);
-
-/// What haft does not act on yet although somebody who sets it counts on being held safe by it.
-pub(crate) const NOT_YET: [&str; 1] = ["hooks"];

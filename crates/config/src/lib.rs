@@ -27,6 +27,7 @@ mod json_schema;
 mod keys;
 mod load;
 mod markdown;
+mod mcp;
 mod merge;
 mod network;
 mod node;
@@ -46,24 +47,28 @@ mod substitute;
 mod tighten;
 mod trust;
 mod units;
+mod write;
 
 pub use agent::{AgentConfig, Mode, agent};
-pub use command::CommandConfig;
+pub use code::code_folders;
+pub use command::{CommandConfig, hints};
 pub use error::{ConfigError, Place};
 pub use flags::Flags;
 pub use front::{FrontMatter, front_matter};
 pub use json_schema::schema;
+pub use mcp::{McpOauth, McpPlace, McpServer};
 pub use network::{Network, Proxy};
 pub use permission::rules_from;
 pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};
 pub use resolved::{
-    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, Policy, Retention, Share, Snapshot, TaskLimits,
-    ToolOutput, load,
+    Compaction, Config, Experimental, ImageLimits, Instruction, Limits, PluginConfig, Policy, Retention, Share,
+    Snapshot, TaskLimits, ToolOutput, load,
 };
 pub use sandbox::{Sandbox, SandboxMode};
 pub use shown::{Secrets, Shown, show};
-pub use skills::{Skill, skills};
+pub use skills::{Skill, sample, skills};
 pub use sources::Sources;
 pub use stake::{Effect, Stake, Stakes};
 pub use tighten::BUILT_IN_AGENTS;
 pub use trust::Trust;
+pub use write::with_entry;

@@ -300,7 +300,6 @@ impl Reader<'_> {
     ) -> Result<Value, ConfigError> {
         let value = self.read(&From { origin, base, kind: &keys::CONFIG, root: "" }, text, tokens, strict)?;
         let mut value = if value.is_object() { value } else { Value::Object(Map::new()) };
-        self.not_yet(origin, &value);
         network::locate(&mut value, base, &self.sources.home);
         for pattern in sandbox::locate(&mut value, base, &self.sources.home) {
             self.warn(format!("{origin}: {pattern:?} in \"sandbox\" is taken for a name; patterns do not count there"));
@@ -357,20 +356,6 @@ impl Reader<'_> {
             self.loaded.warn(warning);
         }
         self.loaded
-    }
-
-    /// Says which keys that hold something back are not acted on yet.
-    fn not_yet(&mut self, origin: &str, value: &Value) {
-        for key in keys::NOT_YET {
-            let set = match value.get(key) {
-                None | Some(Value::Null | Value::Bool(false)) => false,
-                Some(Value::Object(object)) => !object.is_empty(),
-                Some(Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_)) => true,
-            };
-            if set {
-                self.warn(format!("{origin}: {key:?} is not acted on yet; do not count on it"));
-            }
-        }
     }
 }
 

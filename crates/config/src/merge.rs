@@ -67,7 +67,7 @@ impl Default for Merged {
 impl Merged {
     /// Lays the settings `over` of `layer` over what is there.
     ///
-    /// Objects meet key by key, where a key keeps the place it first had; `instructions`, `plugin` and
+    /// Objects meet key by key, where a key keeps the place it first had; `instructions`, `plugin`, the lists of `hooks` and
     /// `sandbox.read_deny` join; everything else replaces.
     pub(crate) fn lay(&mut self, mut over: Value, layer: Layer, lists: Lists) {
         for (key, name) in [("instructions", by_text as fn(&Value) -> String), ("plugin", by_package)] {
@@ -80,9 +80,34 @@ impl Merged {
             }
         }
         let denied = over.get_mut("sandbox").and_then(|sandbox| sandbox.as_object_mut()?.shift_remove("read_deny"));
+        let hooks = over.get_mut("hooks").and_then(Value::as_object_mut).map(std::mem::take);
         self.lay_traced(over, &Trace::Whole(layer));
+        if let Some(hooks) = hooks {
+            self.hook(hooks, layer);
+        }
         if let Some(Value::Array(denied)) = denied {
             self.deny(denied, layer);
+        }
+    }
+
+    /// A file that has programs told of something does not silence those of another: the lists of `hooks` join.
+    fn hook(&mut self, hooks: Map<String, Value>, layer: Layer) {
+        let trace = |key: &str, trace| Trace::Keys(BTreeMap::from([(key.to_owned(), trace)]));
+        for (moment, over) in hooks {
+            let below = self.value.get("hooks").and_then(|hooks| hooks.get(&moment));
+            let (all, layers) = match (below, over) {
+                (Some(Value::Array(below)), Value::Array(over)) => {
+                    let trace = self.trace.below("hooks").below(&moment);
+                    let of = |index: usize| trace.below(&index.to_string()).newest();
+                    let layers = (0..below.len()).map(of).chain(over.iter().map(|_| layer)).collect();
+                    (Value::Array(below.iter().cloned().chain(over).collect()), Trace::Items(layers))
+                }
+                (_, over) => (over, Trace::Whole(layer)),
+            };
+            self.lay_traced(
+                serde_json::json!({"hooks": {moment.as_str(): all}}),
+                &trace("hooks", trace(&moment, layers)),
+            );
         }
     }
 
@@ -320,6 +345,18 @@ mod tests {
             ],
             json!({"plugin": ["q", "file:///f@1.ts", ["@s/p@2", {"o": 1}], "file:///f@2.ts"]}),
             &[("/plugin/0", 0), ("/plugin/1", 0), ("/plugin/2", 1), ("/plugin/3", 1)],
+        );
+    }
+
+    #[test]
+    fn the_lists_of_hooks_join() {
+        check(
+            &[
+                json!({"hooks": {"Stop": [{"hooks": [1]}], "PreToolUse": [2]}}),
+                json!({"hooks": {"Stop": [{"hooks": [3]}], "SessionEnd": [4]}}),
+            ],
+            json!({"hooks": {"Stop": [{"hooks": [1]}, {"hooks": [3]}], "PreToolUse": [2], "SessionEnd": [4]}}),
+            &[("/hooks/Stop/0", 0), ("/hooks/Stop/1", 1), ("/hooks/PreToolUse", 0), ("/hooks/SessionEnd", 1)],
         );
     }
 

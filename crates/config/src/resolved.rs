@@ -14,6 +14,7 @@ use crate::error::ConfigError;
 use crate::finish::{finish, origin};
 use crate::flags::Flags;
 use crate::load::{self, Loaded, Variables};
+use crate::mcp::McpServer;
 use crate::merge::{Merged, lay_plain};
 use crate::network::Network;
 use crate::permission;
@@ -97,6 +98,14 @@ pub struct Config {
     pub share: Share,
     /// `DEBUG`, `INFO`, `WARN` or `ERROR`.
     pub log_level: Option<String>,
+    /// Servers of further tools, by name.
+    pub mcp: BTreeMap<String, McpServer>,
+    /// Programs that are told what happens, by the moment at which they are, as the settings spell them.
+    pub hooks: Value,
+    /// Plug-ins, weakest first.
+    pub plugins: Vec<PluginConfig>,
+    /// The server that searches the web, as an address. `None`: there is none.
+    pub search_url: Option<String>,
     /// Most tokens of tool definitions in a request.
     pub tools_budget: Option<u64>,
     /// Folders that hold skills, beside the usual ones; relative to the working folder.
@@ -122,6 +131,17 @@ impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config").field("model", &self.model).field("origins", &self.origins).finish_non_exhaustive()
     }
+}
+
+/// A plug-in that the settings name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginConfig {
+    /// A package (`name`, `name@version`) or the address of a file (`file://…`).
+    pub spec: String,
+    /// What it is told besides.
+    pub options: Value,
+    /// The file that names it.
+    pub origin: String,
 }
 
 /// Files with further instructions.
@@ -325,6 +345,19 @@ fn screen(merged: &Value, own: Value) -> Value {
     screen
 }
 
+fn plugins(merged: &Merged, origins: &[String]) -> Vec<PluginConfig> {
+    let items = merged.value.get("plugin").and_then(Value::as_array);
+    let plugin = |(index, item): (usize, &Value)| {
+        let origin = origin(origins, merged.trace.below("plugin").below(&index.to_string()).newest());
+        let (spec, options) = match item {
+            Value::Array(pair) => (pair.first()?, pair.get(1).cloned()),
+            item => (item, None),
+        };
+        Some(PluginConfig { spec: spec.as_str()?.to_owned(), options: options.unwrap_or_default(), origin })
+    };
+    items.into_iter().flatten().enumerate().filter_map(plugin).collect()
+}
+
 fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources) -> Result<Config, ConfigError> {
     let at = View(&merged.value);
     let set = |key: &str| merged.value.get(key).and_then(Value::as_object).into_iter().flatten();
@@ -399,6 +432,10 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
             Some(_) | None => Share::Manual,
         },
         log_level: at.text("logLevel"),
+        mcp: set("mcp").filter_map(|(name, server)| Some((name.clone(), McpServer::of(server)?))).collect(),
+        hooks: merged.value.get("hooks").cloned().unwrap_or_default(),
+        plugins: plugins(merged, origins),
+        search_url: at.below("search").text("url"),
         tools_budget: at.whole("tools_budget"),
         skill_paths: at.below("skills").texts("paths").unwrap_or_default(),
         sandbox: Sandbox::of(at.below("sandbox").0),

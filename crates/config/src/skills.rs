@@ -25,6 +25,81 @@ pub struct Skill {
     pub location: PathBuf,
 }
 
+/// Longest name of a skill that other programs take, in characters.
+const MAX_NAME: usize = 64;
+/// Longest description, in characters, that other programs take.
+const MAX_DESCRIPTION: usize = 1024;
+/// Files of a skill that are named.
+const MAX_NAMED: usize = 10;
+/// Most names that are looked at for them.
+const MAX_LOOKED: usize = 1_000;
+/// How deep below a skill's folder is looked.
+const MAX_DEPTH: usize = 8;
+
+impl Skill {
+    /// The folder that it stands in. What it names is relative to it.
+    pub fn folder(&self) -> &Path {
+        self.location.parent().unwrap_or(&self.location)
+    }
+
+    /// What other programs would find wrong with it. It works all the same.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let folder = self.folder().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if !is_plain(&self.name) {
+            remarks
+                .push(format!("its name {:?} should have small letters, digits and single hyphens alone", self.name));
+        }
+        if self.name.chars().count() > MAX_NAME {
+            remarks.push(format!("its name is longer than {MAX_NAME} characters"));
+        }
+        if self.name != folder {
+            remarks.push(format!("its name is {:?} and its folder's {folder:?}; they should be the same", self.name));
+        }
+        match &self.description {
+            None => remarks.push("it has no description, so no model is told of it; write `description: …`".to_owned()),
+            Some(text) if text.chars().count() > MAX_DESCRIPTION => {
+                remarks.push(format!("its description is longer than {MAX_DESCRIPTION} characters"));
+            }
+            Some(_) => {}
+        }
+        remarks
+    }
+}
+
+/// Whether `name` is words of small letters and digits with a hyphen between them.
+fn is_plain(name: &str) -> bool {
+    let word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    name.split('-').all(word)
+}
+
+/// A few of the files below a skill's `folder`, in the order of their names, without its `SKILL.md`. Links are not
+/// followed: what they lead to is no part of the skill.
+pub fn sample(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let (mut open, mut looked) = (vec![(folder.to_path_buf(), 0)], 0);
+    while let Some((folder, depth)) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let mut here: Vec<_> = entries.flatten().take(MAX_LOOKED.saturating_sub(looked)).collect();
+        looked += here.len();
+        here.sort_by_key(std::fs::DirEntry::file_name);
+        let mut below = Vec::new();
+        for entry in here {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_file() && !(depth == 0 && entry.file_name() == "SKILL.md") && files.len() < MAX_NAMED {
+                files.push(entry.path());
+            } else if kind.is_dir() && depth < MAX_DEPTH && entry.file_name() != ".git" {
+                below.push((entry.path(), depth + 1));
+            }
+        }
+        if files.len() >= MAX_NAMED || looked >= MAX_LOOKED {
+            break;
+        }
+        open.extend(below.into_iter().rev());
+    }
+    files
+}
+
 /// The skills there are, by name, and what is wrong with those that are left out.
 ///
 /// Later places win: those of `.claude` and `.agents` at home, then in the project from this folder up to the top of
@@ -84,6 +159,47 @@ fn read(path: &Path) -> Result<Skill, String> {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn what_others_would_not_take_is_remarked() {
+        let check = |name: &str, description: Option<&str>, want: &[&str]| {
+            let (name, description) = (name.to_owned(), description.map(str::to_owned));
+            let skill = Skill { name, description, content: String::new(), location: "/s/my-skill/SKILL.md".into() };
+            let got = skill.remarks();
+            assert_eq!(got.len(), want.len(), "{got:?}");
+            for (got, want) in got.iter().zip(want) {
+                assert!(got.contains(want), "{got}");
+            }
+        };
+        check("my-skill", Some("Use it."), &[]);
+        check("my-skill", None, &["no description"]);
+        check("My Skill", Some("x"), &["small letters", "should be the same"]);
+        check("my--skill", Some("x"), &["small letters", "should be the same"]);
+        check(&"x".repeat(65), Some(&"y".repeat(1025)), &["longer than 64", "should be the same", "longer than 1024"]);
+    }
+
+    #[test]
+    fn a_few_files_are_named_and_no_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let skill = folder.path().join("skill");
+        fs::create_dir_all(skill.join("ref/.hidden")).unwrap();
+        fs::create_dir_all(folder.path().join("secret")).unwrap();
+        for name in ["skill/SKILL.md", "skill/b.md", "skill/ref/a.md", "skill/ref/.hidden/c", "secret/key"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        std::os::unix::fs::symlink(folder.path().join("secret"), skill.join("link")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("secret/key"), skill.join("key")).unwrap();
+        let names = || -> Vec<String> {
+            let found = sample(&skill).into_iter();
+            found.map(|path| path.strip_prefix(&skill).unwrap().display().to_string()).collect()
+        };
+        assert_eq!(names(), ["b.md", "ref/a.md", "ref/.hidden/c"]);
+        for n in 0..20 {
+            fs::write(skill.join(format!("z{n:02}")), "x").unwrap();
+        }
+        assert_eq!((names().len(), names()[9].as_str()), (MAX_NAMED, "z08"));
+        assert!(sample(&folder.path().join("none")).is_empty());
+    }
 
     #[test]
     fn skills_come_from_all_their_places_and_the_later_win() {

@@ -43,7 +43,7 @@ impl Manners {
 
     /// The headers of `request` that others of its server have not.
     pub(crate) fn headers(self, request: &Request) -> HeaderMap {
-        let mut headers = affinity(request.session.as_deref());
+        let mut headers = common(request);
         match self {
             Manners::Plain => {}
             Manners::Copilot => {
@@ -61,6 +61,28 @@ impl Manners {
         }
         headers
     }
+}
+
+/// Headers that belong to the connection, and not to whoever adds some.
+const CONNECTION: [&str; 7] =
+    ["host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "te"];
+
+/// The headers of `request` whatever the vendor: those that name its session, and those that were added to it.
+pub(crate) fn common(request: &Request) -> HeaderMap {
+    let mut headers = affinity(request.session.as_deref());
+    headers.extend(added(request));
+    headers
+}
+
+/// The headers that were added to `request`.
+pub(crate) fn added(request: &Request) -> HeaderMap {
+    let read = |(name, value): &(String, String)| {
+        let (name, mut value) = (HeaderName::try_from(name).ok()?, HeaderValue::from_str(value).ok()?);
+        // It may be a key.
+        value.set_sensitive(true);
+        (!CONNECTION.contains(&name.as_str())).then_some((name, value))
+    };
+    request.headers.iter().filter_map(read).collect()
 }
 
 /// Whether a message shows a picture.
@@ -111,6 +133,14 @@ mod tests {
         check(Manners::Plain, vec![user(picture())], Some("ses_1"), &["x-session-affinity: ses_1"]);
         check(Manners::Plain, vec![], None, &[]);
         check(Manners::Plain, vec![], Some("no\nheader"), &[]);
+    }
+
+    #[test]
+    fn headers_may_be_added_but_not_those_of_the_connection() {
+        let add = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let headers = vec![add("X-Team", "a"), add("Host", "evil"), add("no name", "b"), add("x-b", "no\nvalue")];
+        let headers = common(&Request { headers, ..Request::default() });
+        assert_eq!(headers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["x-team"]);
     }
 
     #[test]

@@ -24,10 +24,11 @@ use crate::{Chunk, LlmError, Provider, Purpose, Request, ToolSpec};
 /// it ends, all its lines at once: answers that stream at the same time do not mix, and a process that is killed
 /// leaves a file that can be read. Each session that asks has its own answers in it. The file never grows beyond [`MAX_BYTES`]; answers that do not fit are not
 /// recorded, and the log says so.
+#[derive(Clone)]
 pub struct Recorder {
     inner: Arc<dyn Provider>,
     file: Arc<Mutex<Open>>,
-    streams: Mutex<Streams>,
+    streams: Arc<Mutex<Streams>>,
 }
 
 struct Open {
@@ -47,7 +48,12 @@ impl Recorder {
         let mut header = Vec::new();
         line(&mut header, &Header::recording(model));
         open.write(&header)?;
-        Ok(Self { inner, file: Arc::new(Mutex::new(open)), streams: Mutex::default() })
+        Ok(Self { inner, file: Arc::new(Mutex::new(open)), streams: Arc::default() })
+    }
+
+    /// Records `inner` into the same file: another model of the same run, such as the one that finds titles.
+    pub fn beside(&self, inner: Arc<dyn Provider>) -> Self {
+        Self { inner, ..self.clone() }
     }
 }
 

@@ -35,6 +35,9 @@ pub struct Request {
     pub session: Option<String>,
     /// Further fields of the body, laid over what the dialect wrote. `null` leaves a field out.
     pub extra: Map<String, Value>,
+    /// Further headers by name, for whoever wants some of their own. Those that say where a request goes and how it is
+    /// sent are left as they are.
+    pub headers: Vec<(String, String)>,
     /// What the answer is for. It is not sent: whoever plays written answers goes by it.
     pub purpose: Purpose,
     /// How many answers the conversation had that are no longer among `messages`. It is not sent either.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Content, Message, Request};
+use crate::{Content, Message, Purpose, Request};
 
 /// Most sessions that are told apart; all further ones count as the first.
 pub(crate) const MAX_STREAMS: usize = 10_000;
@@ -19,6 +19,10 @@ pub(crate) struct Streams {
 impl Streams {
     /// The name of the session that asks.
     pub(crate) fn of(&mut self, request: &Request) -> Option<String> {
+        // What is asked beside a session, such as its title, may come before or after what it asks itself.
+        if request.session.is_none() && request.purpose != Purpose::Step {
+            return None;
+        }
         if let Some(name) = self.names.get(&request.session) {
             return name.clone();
         }

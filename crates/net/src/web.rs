@@ -221,6 +221,35 @@ impl Web {
         }
     }
 
+    /// The same with a method and a body. Headers that say how a connection is made, or whom it is for, are left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Web::get`], and [`WebError::Setup`] for what is no method or header.
+    pub async fn send(
+        &self,
+        place: &Place,
+        method: &str,
+        headers: &[(&str, &str)],
+        body: Option<Vec<u8>>,
+    ) -> Result<Answer, WebError> {
+        const OURS: [&str; 7] =
+            ["host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "accept-encoding"];
+        let host = host(&place.url);
+        let method = if method.is_empty() { "GET" } else { method };
+        let method = method.parse().map_err(|_| WebError::Setup(format!("{method:?} is no method")))?;
+        let mut request = self.client(place)?.request(method, place.url.clone());
+        for (name, value) in headers.iter().filter(|(name, _)| !OURS.contains(&name.to_ascii_lowercase().as_str())) {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            request = request.body(body);
+        }
+        // A header that cannot be sent is told by the builder.
+        let response = request.send().await.map_err(|error| explain(&error, host.clone()))?;
+        Ok(Answer { host, response })
+    }
+
     /// A client for one step: a shared one would keep connections to addresses that nobody looked at this time.
     fn client(&self, place: &Place) -> Result<reqwest::Client, WebError> {
         // Who the user is, is nobody's business there.
@@ -269,6 +298,14 @@ impl Answer {
     /// A header, where it is text.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.response.headers().get(name)?.to_str().ok()
+    }
+
+    /// All headers that are text, names in small letters.
+    pub fn headers(&self) -> impl Iterator<Item = (String, String)> {
+        let text = |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        };
+        self.response.headers().iter().filter_map(text)
     }
 
     fn header(&self, name: &reqwest::header::HeaderName) -> Option<&str> {

@@ -27,6 +27,33 @@ pub struct Access {
     pub opaque: bool,
     /// What a built-in rule counts for.
     pub builtin: Builtin,
+    /// What hooks said about the call that asks.
+    pub advice: Advice,
+}
+
+/// What somebody says about an access who is neither a rule nor a person: a hook. A denial by a rule stays one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Advice {
+    /// Nothing.
+    #[default]
+    None,
+    /// A person need not be asked.
+    Allow {
+        /// Who says so.
+        by: String,
+    },
+    /// A person is to be asked, also where rules allow it.
+    Ask {
+        /// Who says so.
+        by: String,
+    },
+    /// No.
+    Deny {
+        /// Who says so.
+        by: String,
+        /// Why, for the model.
+        reason: String,
+    },
 }
 
 /// What a built-in rule counts for in a decision. Rules of the user's own count always.
@@ -247,6 +274,16 @@ pub enum Denied {
         /// The rule.
         rule: String,
     },
+    /// A hook forbids it.
+    #[error("{by} does not allow this: {reason}")]
+    Hook {
+        /// Which.
+        by: String,
+        /// Why.
+        reason: String,
+        /// Whether the turn ends.
+        ends: bool,
+    },
     /// A person said no, and nothing else. The turn ends.
     #[error("the user refused this call")]
     Rejected,
@@ -279,6 +316,7 @@ impl Denied {
     pub fn may_go_on(&self) -> bool {
         match self {
             Denied::Rule { .. } | Denied::Advised(_) | Denied::Along | Denied::Nobody { .. } => true,
+            Denied::Hook { ends, .. } => !ends,
             Denied::Rejected | Denied::Dismissed | Denied::Closed => false,
         }
     }

@@ -8,12 +8,13 @@ mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use futures::future::BoxFuture;
 use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
 use tokio::sync::oneshot;
 
-use self::verdict::{Verdict, deny, judge, nobody};
+use self::verdict::{Verdict, advised, deny, judge, nobody};
 use self::waiting::{Answer, MAX_WAITING, State, TakeBack, Waiting};
-use crate::access::{Access, Denied, Effect, Grant};
+use crate::access::{Access, Advice, Denied, Effect, Grant};
 use crate::approval::Keeper;
 use crate::rules::Rules;
 use crate::witness::{By, Matter, Noted, Pen, Witness};
@@ -30,6 +31,7 @@ struct Inner {
     announce: Box<dyn Fn(Event) + Send + Sync>,
     keeper: OnceLock<Arc<dyn Keeper>>,
     witness: OnceLock<Arc<dyn Witness>>,
+    adviser: OnceLock<Arc<dyn Adviser>>,
     /// Set once the keeper's approvals are among those of `state`.
     loaded: OnceLock<()>,
     state: Mutex<State>,
@@ -44,6 +46,12 @@ pub enum Answerer {
     Nobody,
     /// The user said yes to everything in advance. Denials stay.
     Yes,
+}
+
+/// Somebody who is heard before a person is asked. It may say no, and it may say yes where that is not kept for persons.
+pub trait Adviser: Send + Sync {
+    /// What it says to `ask`. Dropping the future stops it.
+    fn advise<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Advice>;
 }
 
 /// Whose call asks.
@@ -65,8 +73,9 @@ impl Gate {
     /// question that is taken back being rejected; it must not wait.
     pub fn new(clock: Clock, answerer: Answerer, announce: impl Fn(Event) + Send + Sync + 'static) -> Self {
         let announce = Box::new(announce);
-        let (keeper, witness, loaded) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { inner: Arc::new(Inner { clock, answerer, announce, keeper, witness, loaded, state: Mutex::default() }) }
+        let (keeper, witness, adviser) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let (loaded, state) = (OnceLock::new(), Mutex::default());
+        Self { inner: Arc::new(Inner { clock, answerer, announce, keeper, witness, adviser, loaded, state }) }
     }
 
     /// The same gate, whose approvals `keeper` keeps. A second keeper is not taken.
@@ -81,6 +90,13 @@ impl Gate {
     #[must_use]
     pub fn witnessed_by(self, witness: Arc<dyn Witness>) -> Self {
         let _ = self.inner.witness.set(witness);
+        self
+    }
+
+    /// The same gate, where `adviser` is heard before a person is asked. A second one is not taken.
+    #[must_use]
+    pub fn advised_by(self, adviser: Arc<dyn Adviser>) -> Self {
+        let _ = self.inner.adviser.set(adviser);
         self
     }
 
@@ -123,6 +139,13 @@ impl Gate {
             self.load();
             verdict = judge(access, rules, &self.lock().approvals);
         }
+        verdict = advised(verdict, &access.advice, access, rules);
+        if verdict == Verdict::Ask
+            && let Some(adviser) = self.inner.adviser.get()
+        {
+            let advice = adviser.advise(&self.put(asker, rules, access).0).await;
+            verdict = advised(verdict, &advice, access, rules);
+        }
         match (verdict, self.inner.answerer) {
             (Verdict::Ask, Answerer::Yes) if access.in_person => nobody(access).into(),
             (Verdict::Ask, Answerer::Yes) => match rules.narrow_denial(&access.permission).filter(|_| access.opaque) {
@@ -150,7 +173,8 @@ impl Gate {
         });
     }
 
-    async fn wait(&self, asker: &Asker, rules: &Rules, access: &Access, pen: &Pen) -> Answer {
+    /// The question that `access` comes to, and for each of its patterns whether it is touchy.
+    fn put(&self, asker: &Asker, rules: &Rules, access: &Access) -> (Ask, Vec<bool>) {
         let touchy: Vec<bool> =
             access.patterns.iter().map(|pattern| rules.is_touchy(&access.permission, pattern)).collect();
         // What the guard names is approved one by one: "always" for `src/a.rs` is a yes to all of `edit`, and one for
@@ -165,6 +189,11 @@ impl Gate {
             metadata: access.shown(),
             tool: asker.call.clone(),
         };
+        (ask, touchy)
+    }
+
+    async fn wait(&self, asker: &Asker, rules: &Rules, access: &Access, pen: &Pen) -> Answer {
+        let (ask, touchy) = self.put(asker, rules, access);
         let (answer, answered) = oneshot::channel();
         {
             let mut state = self.lock();

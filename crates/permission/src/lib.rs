@@ -13,9 +13,9 @@ mod rule;
 mod rules;
 mod witness;
 
-pub use access::{Access, Builtin, Denied, Effect, Grant};
+pub use access::{Access, Advice, Builtin, Denied, Effect, Grant};
 pub use approval::{Approval, Keeper};
-pub use gate::{Answerer, Asker, Gate, NotWaiting};
+pub use gate::{Adviser, Answerer, Asker, Gate, NotWaiting};
 pub use rule::{Action, Rule, covers, decide, decide_opaque, matches, permission_of};
 pub use rules::Rules;
 pub use witness::{By, Done, Matter, Note, Noted, Pen, Witness};

@@ -67,6 +67,8 @@ pub enum By {
     Beside,
     /// A yes in advance.
     Advance,
+    /// A hook: this one.
+    Hook(String),
     /// Nobody: none was there to ask, or too many questions waited.
     Nobody,
     /// Nobody: the call was stopped while it waited.

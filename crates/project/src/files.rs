@@ -79,7 +79,16 @@ impl Files {
     ///
     /// A worktree of `/` is none.
     pub fn new(root: PathBuf, worktree: Option<PathBuf>) -> Self {
-        let bounds = Bounds::new(&root, worktree.as_deref());
+        Self::within(Bounds::new(&root, worktree.as_deref()))
+    }
+
+    /// The same, where what is below `sandboxes` counts as inside, too: the folder of the work trees in which the
+    /// project's tasks work apart. It need not be there yet.
+    pub fn with_sandboxes(root: &Path, worktree: Option<&Path>, sandboxes: &Path) -> Self {
+        Self::within(Bounds::new(root, worktree).with_sandboxes(sandboxes))
+    }
+
+    fn within(bounds: Bounds) -> Self {
         let inner = Inner { bounds, locks: Mutex::default(), protection: OnceLock::new(), recorder: OnceLock::new() };
         Self { inner: Arc::new(inner) }
     }
@@ -109,6 +118,11 @@ impl Files {
     /// The working folder: absolute, without links.
     pub fn root(&self) -> &Path {
         &self.inner.bounds.root
+    }
+
+    /// The folder under version control; the working folder where there is none.
+    pub fn worktree(&self) -> &Path {
+        self.inner.bounds.worktree()
     }
 
     /// The true path `path` as people and rules see it, as [`Target::title`].
@@ -254,6 +268,27 @@ impl Files {
             Ok(stamp)
         })
         .await
+    }
+
+    /// Makes the folder and those above it. It is none where it was there already.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::NotAFolder`] where a file is in the way, or the others that concern opening.
+    pub async fn make_folder(&self, grant: &Grant, target: &Target) -> Result<(), FilesError> {
+        let path = for_writing(grant, target.path())?;
+        blocking(move || write::make_folder(&path).map(|_| ())).await
+    }
+
+    /// Removes an empty folder.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Missing`], [`FilesError::NotAFolder`], [`FilesError::Io`] where it is not empty, or the others that
+    /// concern opening.
+    pub async fn remove_folder(&self, grant: &Grant, target: &Target) -> Result<(), FilesError> {
+        let path = for_writing(grant, target.path())?;
+        blocking(move || write::remove_folder(&path)).await
     }
 
     /// Removes a plain file.

@@ -26,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 use haft_permission::{Done, Grant};
 use haft_sandbox::{CageError, Launch, Rung, Session};
 use tokio::net::unix::pipe;
+use tokio::process::{ChildStdin, ChildStdout};
 
 use self::caging::{Cages, Leave, Prepared, Watch};
 pub use self::caging::{Caging, Mode, temporary};
@@ -106,6 +107,18 @@ pub enum Streams {
     Pipe,
     /// A terminal of [`ROWS`] by [`COLUMNS`]. Line feeds come with a carriage return before them.
     Terminal,
+    /// Input and standard output are pipes that [`Running::talk`] hands over; what comes as the command's output is what
+    /// it writes to standard error. For programs that one speaks with.
+    Apart,
+}
+
+/// The ends of a command that is spoken with.
+#[derive(Debug)]
+pub struct Talk {
+    /// What the command reads. Dropping it ends that.
+    pub input: ChildStdin,
+    /// What it writes to standard output.
+    pub output: ChildStdout,
 }
 
 /// Why a command could not be started.
@@ -176,6 +189,19 @@ impl Processes {
     #[must_use]
     pub fn recorded(self, recorder: Arc<dyn Recorder>) -> Self {
         Self { recorder: Some(recorder), ..self }
+    }
+
+    /// The same without a cage and without a recorder: for a program that the user wants to run free.
+    #[must_use]
+    pub fn free(&self) -> Self {
+        Self { cages: None, ..self.unrecorded() }
+    }
+
+    /// The same, where nobody hears of what changes files: for a program that runs beside many commands, whose changes
+    /// could not be told from theirs.
+    #[must_use]
+    pub fn unrecorded(&self) -> Self {
+        Self { recorder: None, ..self.clone() }
     }
 
     /// With what cages are held, [`Rung::None`] where commands run without. Blocks for some 10 to 50 ms the first time.
@@ -249,10 +275,11 @@ impl Processes {
         };
         let recording = self.recording(grant, prepared.is_some()).await?;
         let started = match streams {
-            Streams::Pipe => piped(start),
-            Streams::Terminal => terminal::start(start),
+            Streams::Pipe => piped(start).map(|(shell, output)| (shell, output, None)),
+            Streams::Terminal => terminal::start(start).map(|(shell, output)| (shell, output, None)),
+            Streams::Apart => apart(start).map(|(shell, output, talk)| (shell, output, Some(talk))),
         };
-        let (shell, output) =
+        let (shell, output, talk) =
             started.map_err(|source| ProcessError::Start { shell: self.inner.shell.clone(), source })?;
         let (walls, watch) = prepared
             .map(|Prepared { sandbox, walls, guarded, .. }| (walls, Watch::new(guarded, sandbox.rung())))
@@ -265,7 +292,7 @@ impl Processes {
         });
         let record = Record { pen: grant.pen(), command: text.clone(), exit: None };
         let running = Running::new(Tree::new(shell.id(), mark), shell, output, self.clone());
-        Ok(running.caged(walls, watch).recorded(record).watched_over(recording))
+        Ok(running.spoken_with(talk).caged(walls, watch).recorded(record).watched_over(recording))
     }
 
     /// Tells the recorder of a command that may change files.
@@ -293,7 +320,7 @@ impl Processes {
             return Ok(Launch { program: shell.clone(), args: args.into() });
         };
         let session = match streams {
-            Streams::Pipe => Session::New,
+            Streams::Pipe | Streams::Apart => Session::New,
             Streams::Terminal => Session::Kept,
         };
         sandbox.launch(cage, session, shell, &args)
@@ -329,30 +356,43 @@ enum Group {
 
 /// Starts it with a pipe for both outputs.
 fn piped(start: Start) -> io::Result<(Shell, pipe::Receiver)> {
-    let Start { launch, group, dir, variables } = start;
     let (reader, writer) = io::pipe()?;
     // Less than it could be is no harm.
     let _ = rustix::pipe::fcntl_setpipe_size(&reader, PIPE);
-    let mut command = tokio::process::Command::new(launch.program);
-    command
-        .args(launch.args)
-        .current_dir(dir)
-        .env_clear()
-        .envs(variables)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .kill_on_drop(true);
-    match group {
-        Group::New => {
-            command.process_group(0);
-        }
-        Group::Own => {}
-    }
+    let mut command = start.command();
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let child = command.spawn()?;
     // Both our ends for writing go with it, or the stream would never end.
     drop(command);
     Ok((Shell::Piped(child), pipe::Receiver::from_owned_fd(reader.into())?))
+}
+
+/// Starts it with pipes for its input and each of its outputs.
+fn apart(start: Start) -> io::Result<(Shell, pipe::Receiver, Talk)> {
+    let (reader, writer) = io::pipe()?;
+    let mut command = start.command();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(writer);
+    let mut child = command.spawn()?;
+    drop(command);
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::Error::other("it has no pipes"));
+    };
+    Ok((Shell::Piped(child), pipe::Receiver::from_owned_fd(reader.into())?, Talk { input, output }))
+}
+
+impl Start {
+    fn command(self) -> tokio::process::Command {
+        let Start { launch, group, dir, variables } = self;
+        let mut command = tokio::process::Command::new(launch.program);
+        command.args(launch.args).current_dir(dir).env_clear().envs(variables).kill_on_drop(true);
+        match group {
+            Group::New => {
+                command.process_group(0);
+            }
+            Group::Own => {}
+        }
+        command
+    }
 }
 
 /// The folder as a path that cannot be turned into a link any more, where the system has such paths.

@@ -10,13 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use haft_permission::{Done, Grant};
-use rustix::fs::{AtFlags, FileType, Gid, Mode, Uid, fchmod, fchown, mkdirat, renameat, statat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, Uid, fchmod, fchown, mkdirat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
 use crate::door::{self, FOLDER, kind};
 use crate::files::{READ, for_writing};
 use crate::target::spelled;
-use crate::write::{Temp, make_folder, passing_names, rename_to_new, split};
+use crate::write::{Temp, exchange, make_folder, passing_names, rename_to_new, split};
 use crate::{Files, FilesError, Standing};
 
 /// What is to stand at a path.
@@ -55,8 +55,9 @@ impl Files {
         Ok(standing(&for_writing(grant, path)?))
     }
 
-    /// Makes `put` stand at the absolute `path`, whole or not at all, if `is_still` says of what stands there at the last
-    /// moment that it may go. Missing folders are made; a folder goes only when nothing is in it. Blocks.
+    /// Makes `put` stand at the absolute `path`, whole or not at all, if `is_still` says of what stands there that it may go.
+    /// It is asked just before, and of what was taken away once more: what somebody else put there in between gets its place
+    /// back. Missing folders are made; a folder goes only when nothing is in it. Blocks.
     ///
     /// # Errors
     ///
@@ -69,12 +70,12 @@ impl Files {
         is_still: impl Fn(Standing) -> bool,
     ) -> Result<(), FilesError> {
         let path = for_writing(grant, path)?;
-        let still = || if is_still(standing(&path)) { Ok(()) } else { Err(FilesError::Changed { path: path.clone() }) };
+        let still = Still { path: &path, is_still: &is_still };
         let done = match put {
-            Put::Nothing => remove(&path, still),
-            Put::File { content, mode } => file(&path, content, mode, still),
-            Put::Link { to } => link(&path, to, still),
-            Put::Folder { mode } => folder(&path, mode, still),
+            Put::Nothing => remove(&path, &still),
+            Put::File { content, mode } => file(&path, content, mode, &still),
+            Put::Link { to } => link(&path, to, &still),
+            Put::Folder { mode } => folder(&path, mode, &still),
         };
         self.wrote(done.is_ok().then_some(path.as_path()));
         done?;
@@ -88,13 +89,59 @@ fn standing(path: &Path) -> Standing {
     if other { Standing::Nothing } else { Standing::at(path) }
 }
 
-type Still<'a> = dyn Fn() -> Result<(), FilesError> + 'a;
+/// What may go.
+struct Still<'a> {
+    path: &'a Path,
+    is_still: &'a dyn Fn(Standing) -> bool,
+}
 
-fn remove(path: &Path, still: impl Fn() -> Result<(), FilesError>) -> Result<(), FilesError> {
+impl Still<'_> {
+    /// Whether what stands at the path may go.
+    fn here(&self) -> Result<(), FilesError> {
+        self.of(standing(self.path))
+    }
+
+    /// Whether what was taken from there, and stands beside it under `name` now, may go.
+    fn away(&self, name: &Path) -> Result<(), FilesError> {
+        self.of(Standing::at(&self.path.with_file_name(name)))
+    }
+
+    fn of(&self, standing: Standing) -> Result<(), FilesError> {
+        if (self.is_still)(standing) { Ok(()) } else { Err(FilesError::Changed { path: self.path.to_owned() }) }
+    }
+}
+
+fn remove(path: &Path, still: &Still<'_>) -> Result<(), FilesError> {
     let (above, name) = split(path)?;
     let dir = door::open(above, FOLDER).map_err(|errno| FilesError::at(path, "remove", errno))?;
-    still()?;
-    clear(&dir, path, name)
+    still.here()?;
+    match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
+        // Of a folder nothing can be lost: one with something in it stays.
+        Ok(FileType::Directory) | Err(_) => clear(&dir, path, name),
+        Ok(_) => take_away(&dir, path, name, still),
+    }
+}
+
+/// Removes the file or link `name`, which goes under a passing name first.
+fn take_away(dir: &OwnedFd, path: &Path, name: &Path, still: &Still<'_>) -> Result<(), FilesError> {
+    let failed = |errno: Errno| FilesError::io(path, "remove", errno.into());
+    for passing in passing_names() {
+        match rename_to_new(dir, name, &passing) {
+            Err(Errno::EXIST) => continue,
+            Err(Errno::NOENT) => return Ok(()),
+            Err(errno) => return Err(failed(errno)),
+            Ok(()) => {}
+        }
+        return match still.away(&passing) {
+            Ok(()) => unlinkat(dir, &passing, AtFlags::empty()).map_err(failed),
+            Err(changed) => {
+                // Where something else has come there by now, theirs stays under the passing name.
+                rename_to_new(dir, &passing, name).map_err(failed)?;
+                Err(changed)
+            }
+        };
+    }
+    Err(failed(Errno::EXIST))
 }
 
 /// Takes away what `name` is. Nothing is fine too.
@@ -108,7 +155,7 @@ fn clear(dir: &OwnedFd, path: &Path, name: &Path) -> Result<(), FilesError> {
     unlinkat(dir, name, flags).map_err(|errno| FilesError::io(path, "remove", errno.into()))
 }
 
-fn file(path: &Path, content: &[u8], mode: u32, still: impl Fn() -> Result<(), FilesError>) -> Result<(), FilesError> {
+fn file(path: &Path, content: &[u8], mode: u32, still: &Still<'_>) -> Result<(), FilesError> {
     let (above, name) = split(path)?;
     let dir = make_folder(above)?;
     let failed = |errno: Errno| FilesError::io(path, "write", errno.into());
@@ -120,15 +167,15 @@ fn file(path: &Path, content: &[u8], mode: u32, still: impl Fn() -> Result<(), F
         let _ = fchown(temp.file().as_fd(), Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
     }
     fchmod(temp.file().as_fd(), Mode::from_raw_mode(mode & 0o1777)).map_err(failed)?;
-    place(&dir, path, name, temp.keep(), &still)
+    place(&dir, path, name, temp.keep(), still)
 }
 
-fn link(path: &Path, to: &[u8], still: impl Fn() -> Result<(), FilesError>) -> Result<(), FilesError> {
+fn link(path: &Path, to: &[u8], still: &Still<'_>) -> Result<(), FilesError> {
     let (above, name) = split(path)?;
     let dir = make_folder(above)?;
     for passing in passing_names() {
         match symlinkat(OsStr::from_bytes(to), &dir, &passing) {
-            Ok(()) => return place(&dir, path, name, passing, &still),
+            Ok(()) => return place(&dir, path, name, passing, still),
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(FilesError::io(path, "write", errno.into())),
         }
@@ -139,18 +186,19 @@ fn link(path: &Path, to: &[u8], still: impl Fn() -> Result<(), FilesError>) -> R
 /// Gives what stands under a passing name its own.
 fn place(dir: &OwnedFd, path: &Path, name: &Path, passing: PathBuf, still: &Still<'_>) -> Result<(), FilesError> {
     let failed = |errno: Errno| FilesError::io(path, "write", errno.into());
-    let named = still().and_then(|()| match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
-        Ok(FileType::Directory) => {
-            clear(dir, path, name)?;
-            rename_to_new(dir, &passing, name).map_err(failed)
-        }
-        // A link is replaced itself.
-        Ok(_) => renameat(dir, &passing, dir, name).map_err(failed),
-        Err(_) => rename_to_new(dir, &passing, name).map_err(|errno| match errno {
-            Errno::EXIST => FilesError::Changed { path: path.to_owned() },
-            errno => failed(errno),
-        }),
-    });
+    let named =
+        still.here().and_then(|()| match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
+            Ok(FileType::Directory) => {
+                clear(dir, path, name)?;
+                rename_to_new(dir, &passing, name).map_err(failed)
+            }
+            // A link is replaced itself.
+            Ok(_) => swap(dir, path, name, &passing, still),
+            Err(_) => rename_to_new(dir, &passing, name).map_err(|errno| match errno {
+                Errno::EXIST => FilesError::Changed { path: path.to_owned() },
+                errno => failed(errno),
+            }),
+        });
     if named.is_err() {
         // The first error is the one to tell.
         let _ = unlinkat(dir, &passing, AtFlags::empty());
@@ -158,12 +206,33 @@ fn place(dir: &OwnedFd, path: &Path, name: &Path, passing: PathBuf, still: &Stil
     named
 }
 
-fn folder(path: &Path, mode: u32, still: impl Fn() -> Result<(), FilesError>) -> Result<(), FilesError> {
+/// Replaces the file or link `name` by what stands under the passing name.
+fn swap(dir: &OwnedFd, path: &Path, name: &Path, passing: &Path, still: &Still<'_>) -> Result<(), FilesError> {
+    let failed = |errno: Errno| match errno {
+        Errno::NOENT => FilesError::Changed { path: path.to_owned() },
+        errno => FilesError::io(path, "write", errno.into()),
+    };
+    if !exchange(dir, passing, name).map_err(failed)? {
+        return Ok(());
+    }
+    match still.away(passing) {
+        Ok(()) => unlinkat(dir, passing, AtFlags::empty()).map_err(failed),
+        Err(changed) => {
+            exchange(dir, passing, name).map_err(failed)?;
+            Err(changed)
+        }
+    }
+}
+
+fn folder(path: &Path, mode: u32, still: &Still<'_>) -> Result<(), FilesError> {
     let (above, name) = split(path)?;
     let dir = make_folder(above)?;
     let failed = |errno: Errno| FilesError::io(path, "make the folder", errno.into());
-    still()?;
-    clear(&dir, path, name)?;
+    still.here()?;
+    match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
+        Ok(FileType::Directory) | Err(_) => clear(&dir, path, name)?,
+        Ok(_) => take_away(&dir, path, name, still)?,
+    }
     mkdirat(&dir, name, Mode::from_raw_mode(0o700)).map_err(failed)?;
     let made = door::step(&dir, name, READ).map_err(failed)?;
     fchmod(made, Mode::from_raw_mode(mode & 0o1777)).map_err(failed)
@@ -193,13 +262,16 @@ mod tests {
     impl Scene {
         async fn put(&self, name: &str, put: Put<'_>, may_go: bool) -> Result<(), FilesError> {
             let path = self.top.join(name);
+            self.files.put(&self.grant(name).await, &path, put, |_| may_go)
+        }
+
+        async fn grant(&self, name: &str) -> Grant {
             let clock = Clock::scripted(1);
             let gate = Gate::new(clock.clone(), Answerer::Nobody, |_| {});
             let rules = Rules::from(vec![Rule::new("*", "*", Action::Allow)]);
             let asker = Asker { session: clock.mint(), call: None };
-            let access = Access::new("undo", name).with(Effect::Write(path.clone()));
-            let grant = gate.ask(&asker, &rules, access).await.unwrap();
-            self.files.put(&grant, &path, put, |_| may_go)
+            let access = Access::new("undo", name).with(Effect::Write(self.top.join(name)));
+            gate.ask(&asker, &rules, access).await.unwrap()
         }
 
         /// What is in the folder: names with `/`, `@` and where it leads, or `:`, the mode and the content.
@@ -251,6 +323,36 @@ mod tests {
                 assert_eq!(scene.shown(), before, "{old} {put:?}");
                 scene.put("x", put, true).await.unwrap();
                 assert_eq!(scene.shown(), want.into_iter().collect::<Vec<_>>(), "{old} {put:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_between_the_last_look_and_the_change_gets_its_place_back() {
+        for put in [Put::Nothing, FILE, LINK, MADE] {
+            for theirs in ["file", "link"] {
+                let scene = scene();
+                let path = scene.top.join("x");
+                fs::write(&path, "old").unwrap();
+                let grant = scene.grant("x").await;
+                // They are faster than whoever has looked just now.
+                let looks = std::cell::Cell::new(0);
+                let is_still = |standing: Standing| {
+                    looks.set(looks.get() + 1);
+                    let is_old = matches!(standing, Standing::File { size: 3, .. });
+                    if looks.get() == 1 {
+                        fs::remove_file(&path).unwrap();
+                        match theirs {
+                            "file" => fs::write(&path, "theirs").unwrap(),
+                            _ => symlink("theirs", &path).unwrap(),
+                        }
+                    }
+                    is_old
+                };
+                let done = scene.files.put(&grant, &path, put, is_still);
+                assert!(matches!(done, Err(FilesError::Changed { .. })), "{put:?} {theirs}: {done:?}");
+                let want = if theirs == "file" { "x:644:theirs" } else { "x@theirs" };
+                assert_eq!(scene.shown(), [want], "{put:?}");
             }
         }
     }

@@ -108,13 +108,15 @@ impl Target {
     }
 }
 
-/// The two folders that make up "inside the project".
+/// The folders that make up "inside the project".
 #[derive(Debug)]
 pub(crate) struct Bounds {
     /// The working folder: absolute, without links.
     pub(crate) root: PathBuf,
     /// The folder under version control, unless it is `/`: a project without one does not own the whole disk.
     worktree: Option<PathBuf>,
+    /// The folder of the work trees in which the project's tasks work apart.
+    sandboxes: Option<PathBuf>,
 }
 
 impl Bounds {
@@ -125,7 +127,18 @@ impl Bounds {
             follow(&absolute).unwrap_or(absolute)
         };
         let worktree = worktree.map(truly).filter(|path| path.parent().is_some());
-        Self { root: truly(root), worktree }
+        Self { root: truly(root), worktree, sandboxes: None }
+    }
+
+    /// What is below `folder` is inside, too.
+    pub(crate) fn with_sandboxes(self, folder: &Path) -> Self {
+        let folder = std::path::absolute(folder).ok().and_then(|folder| follow(&folder).ok());
+        Self { sandboxes: folder, ..self }
+    }
+
+    /// The folder under version control, or the working folder.
+    pub(crate) fn worktree(&self) -> &Path {
+        self.worktree.as_deref().unwrap_or(&self.root)
     }
 
     /// Resolves `name` against the working folder. `..` is taken off as it is written, before links are followed.
@@ -160,7 +173,8 @@ impl Bounds {
 
     /// The topmost folder of the project that `path` is in, if it is inside.
     pub(crate) fn top_above(&self, path: &Path) -> Option<&Path> {
-        [self.worktree.as_deref(), Some(self.root.as_path())].into_iter().flatten().find(|top| path.starts_with(top))
+        let tops = [self.worktree.as_deref(), Some(self.root.as_path()), self.sandboxes.as_deref()];
+        tops.into_iter().flatten().find(|top| path.starts_with(top))
     }
 
     fn holds(&self, path: &Path) -> bool {

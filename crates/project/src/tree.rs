@@ -2,7 +2,7 @@
 //! changed since.
 //!
 //! Names of a folder that did not change are not read again. What is ignored is no part of it, nor are `.git`, the folders
-//! that are left out, and file systems that hold no files. A file that changed within the clock's grain of the last look
+//! that are left out, files under the names that haft's own have while they are written, and file systems that hold no files. A file that changed within the clock's grain of the last look
 //! cannot be told by its times; it is named as doubtful.
 
 mod folder;

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
+use crate::place::{pointer, repository};
+
 /// Most files that may differ; most uncommitted ones that it begins with.
 const MAX_CHANGED: usize = 500;
 /// Largest file that is carried over, or that it begins with though it is not committed, in bytes.
@@ -27,6 +29,8 @@ pub struct Worktree {
     top: PathBuf,
     /// Its own top.
     path: PathBuf,
+    /// Where git keeps what it knows of it. What works in it could make its `.git` say something else.
+    git_dir: PathBuf,
     /// The commit that it began with: the last one, and on it what was not committed yet.
     base: String,
     /// Uncommitted files that it began without.
@@ -103,7 +107,35 @@ impl Worktree {
         let add: Vec<&OsStr> = ["worktree", "add", "--quiet", "--detach"].map(OsStr::new).to_vec();
         let add = [add, vec![at, OsStr::new(&base)]].concat();
         said(git(top, &quiet, &add)?, "worktree add")?;
-        Ok(Self { top: top.to_owned(), path, base, without })
+        let git_dir = said(git(&path, &quiet, &["rev-parse", "--absolute-git-dir"])?, "rev-parse")?;
+        let git_dir = PathBuf::from(OsString::from_vec(git_dir.trim_ascii_end().to_vec()));
+        let tree = Self { top: top.to_owned(), path, git_dir, base, without };
+        said(tree.git(&quiet, &["update-ref", BASE, &tree.base])?, "update-ref")?;
+        Ok(tree)
+    }
+
+    /// The work tree of the repository at `top` that was made as `name` below `folder` and still stands. `None` where
+    /// there is none.
+    ///
+    /// # Errors
+    ///
+    /// When git fails.
+    pub fn standing(top: &Path, folder: &Path, name: &str) -> Result<Option<Self>, WorktreeError> {
+        let Ok(path) = folder.join(name).canonicalize() else { return Ok(None) };
+        let git_dir = repository(top).join("worktrees").join(name);
+        let is_its = pointer(&git_dir.join("gitdir")).is_some_and(|at| Path::new(at.trim()) == path.join(".git"));
+        if !is_its {
+            return Ok(None);
+        }
+        let tree = Self { top: top.to_owned(), path, git_dir, base: String::new(), without: Vec::new() };
+        let base = tree.git(&filters(top)?, &["rev-parse", "--verify", "--quiet", BASE])?;
+        let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
+        Ok((!base.is_empty()).then_some(Self { base, ..tree }))
+    }
+
+    /// Removes what is old and forgotten below `folder`.
+    pub fn sweep(folder: &Path) {
+        sweep(folder);
     }
 
     /// Its top.
@@ -171,13 +203,24 @@ impl Worktree {
         said(git(&self.top, &filters(&self.top)?, &remove)?, "worktree remove").map(drop)
     }
 
+    /// Runs git on it, whatever its own `.git` says.
+    fn git(&self, settings: &[String], args: &[&str]) -> Result<Output, WorktreeError> {
+        let mut command = command(&self.path, settings, args);
+        command.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.path);
+        command.output().map_err(WorktreeError::NoGit)
+    }
+
     /// The files that are other than in the commit that it began with.
-    fn changed(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+    ///
+    /// # Errors
+    ///
+    /// When git fails, or there are too many.
+    pub fn changed(&self) -> Result<Vec<PathBuf>, WorktreeError> {
         let quiet = filters(&self.top)?;
         let diff =
             ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", self.base.as_str(), "--"];
-        let mut names = said(git(&self.path, &quiet, &diff)?, "diff")?;
-        names.extend(said(git(&self.path, &quiet, &NEW)?, "ls-files")?);
+        let mut names = said(self.git(&quiet, &diff)?, "diff")?;
+        names.extend(said(self.git(&quiet, &NEW)?, "ls-files")?);
         let all = paths(&names);
         if all.len() > MAX_CHANGED { Err(WorktreeError::Much(all.len())) } else { Ok(all) }
     }
@@ -209,6 +252,8 @@ impl Worktree {
     }
 }
 
+/// The name, within a work tree, of the commit that it began with.
+const BASE: &str = "refs/worktree/haft-base";
 /// How git is asked which files it does not know.
 const NEW: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"];
 
@@ -474,6 +519,33 @@ mod tests {
         assert_eq!(tree.merge().unwrap().take.len(), 4);
         tree.remove().unwrap();
         assert!(!there.exists() && top.join("apart").exists());
+    }
+
+    #[test]
+    fn one_that_stands_is_found_again_with_what_it_began_with() {
+        let ground = Ground::with(&[("a", "1\n")]);
+        ground.put(&ground.top(), "a", "2\n");
+        let (folder, tree) = (ground.folder.path().join("trees"), ground.tree("one"));
+        ground.put(tree.path(), "a", "3\n");
+        let again = Worktree::standing(&ground.top(), &folder, "one").unwrap().unwrap();
+        assert_eq!(again.merge().unwrap(), tree.merge().unwrap());
+        assert_eq!(again.changed().unwrap(), [PathBuf::from("a")]);
+        assert!(Worktree::standing(&ground.top(), &folder, "other").unwrap().is_none());
+        // A folder that only looks like one, and one that was put in its place.
+        std::fs::create_dir(folder.join("other")).unwrap();
+        assert!(Worktree::standing(&ground.top(), &folder, "other").unwrap().is_none());
+        again.remove().unwrap();
+        assert!(Worktree::standing(&ground.top(), &folder, "one").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_its_git_file_is_made_to_say_counts_for_nothing() {
+        let ground = Ground::with(&[("a", "1\n")]);
+        let other = Ground::with(&[("b", "1\n")]);
+        let tree = ground.tree("one");
+        ground.put(tree.path(), "a", "2\n");
+        std::fs::write(tree.path().join(".git"), format!("gitdir: {}\n", other.top().join(".git").display())).unwrap();
+        assert_eq!(tree.changed().unwrap(), [PathBuf::from("a")]);
     }
 
     #[test]

@@ -71,6 +71,17 @@ pub(crate) fn remove(path: &Path) -> Result<(), FilesError> {
     unlinkat(&dir, name, AtFlags::empty()).map_err(|errno| FilesError::at(path, "remove", errno))
 }
 
+/// Removes the empty folder at the true path `path`.
+pub(crate) fn remove_folder(path: &Path) -> Result<(), FilesError> {
+    let (folder, name) = split(path)?;
+    let failed = |errno| FilesError::at(path, "remove", errno);
+    let dir = door::open(folder, FOLDER).map_err(failed)?;
+    match unlinkat(&dir, name, AtFlags::REMOVEDIR) {
+        Err(Errno::NOTDIR) => Err(FilesError::NotAFolder { path: path.to_owned() }),
+        done => done.map_err(failed),
+    }
+}
+
 pub(crate) fn split(path: &Path) -> Result<(&Path, &Path), FilesError> {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => Ok((folder, Path::new(name))),
@@ -248,6 +259,17 @@ pub(crate) fn rename_to_new(dir: &OwnedFd, from: &Path, to: &Path) -> Result<(),
         other => return other,
     }
     renameat(dir, from, dir, to)
+}
+
+/// Has two files change their names. Where the system cannot, `one` takes the name of `other`, which is gone then; returns
+/// whether it is still there.
+pub(crate) fn exchange(dir: &OwnedFd, one: &Path, other: &Path) -> Result<bool, Errno> {
+    #[cfg(target_os = "linux")]
+    match rustix::fs::renameat_with(dir, one, dir, other, rustix::fs::RenameFlags::EXCHANGE) {
+        Err(Errno::INVAL | Errno::NOSYS) => {}
+        exchanged => return exchanged.map(|()| true),
+    }
+    renameat(dir, one, dir, other).map(|()| false)
 }
 
 #[cfg(test)]

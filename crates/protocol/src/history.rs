@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Event, Message, MessageId, Part, PartId};
 
 /// The messages of one session, oldest first, each with its parts.
@@ -17,7 +19,7 @@ pub struct History {
 }
 
 /// A message with its parts, in the order they came.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turned {
     /// The message.
     pub info: Message,
@@ -95,7 +97,12 @@ impl History {
         for part in self.turned.remove(at).parts {
             self.parts.remove(&part.id);
         }
-        for (place, turned) in self.turned.iter().enumerate().skip(at) {
+        self.note_places(at);
+    }
+
+    /// Notes where the messages from the place `from` on stand, and their parts.
+    fn note_places(&mut self, from: usize) {
+        for (place, turned) in self.turned.iter().enumerate().skip(from) {
             self.messages.insert(turned.info.id().clone(), place);
             for (within, part) in turned.parts.iter().enumerate() {
                 self.parts.insert(part.id.clone(), (place, within));
@@ -114,13 +121,13 @@ impl History {
 
 impl FromIterator<Turned> for History {
     fn from_iter<I: IntoIterator<Item = Turned>>(messages: I) -> Self {
-        let mut history = Self::default();
-        for Turned { info, parts } in messages {
-            history.put_message(&info);
-            for part in &parts {
-                history.put_part(part);
-            }
-        }
+        let turned: Vec<Turned> = messages.into_iter().collect();
+        let mut history = Self {
+            messages: HashMap::with_capacity(turned.len()),
+            parts: HashMap::with_capacity(turned.iter().map(|turned| turned.parts.len()).sum()),
+            turned,
+        };
+        history.note_places(0);
         history
     }
 }

@@ -6,8 +6,9 @@
 //! before it, so that a plain sort puts the newest first.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A string that is not an id of the wanted kind.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,16 +46,16 @@ pub trait Id: Sized {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident $prefix:literal $descending:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        // Shared: each part of a long session names its session and its message.
+        pub struct $name(Arc<str>);
 
         impl Id for $name {
             const PREFIX: &'static str = $prefix;
             const DESCENDING: bool = $descending;
 
             fn parse(text: &str) -> Result<Self, BadId> {
-                check(text, $prefix).map(|()| Self(text.to_owned()))
+                check(text, $prefix).map(|()| Self(text.into()))
             }
 
             fn as_str(&self) -> &str {
@@ -76,14 +77,33 @@ macro_rules! ids {
             }
         }
 
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                check(&text, $prefix).map_err(de::Error::custom)?;
-                Ok(Self(text))
+                deserializer.deserialize_str(Parsed($name::parse))
             }
         }
     )*};
+}
+
+/// Reads an id out of a text, wherever that is kept.
+struct Parsed<T>(fn(&str) -> Result<T, BadId>);
+
+impl<T> de::Visitor<'_> for Parsed<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).map_err(E::custom)
+    }
 }
 
 ids! {

@@ -10,6 +10,7 @@ mod ask;
 mod clock;
 mod event;
 mod history;
+pub mod hook;
 mod id;
 mod message;
 mod part;

@@ -6,6 +6,7 @@ mod limits;
 mod links;
 mod numbers;
 mod reading;
+mod seal;
 mod seccomp;
 mod session;
 
@@ -17,6 +18,7 @@ use crate::launcher::{Layer, Spec};
 
 pub(crate) use self::landlock::{Holds, holds};
 pub(crate) use self::links::without_links;
+pub(crate) use self::seal::seal;
 
 /// The first handle that is not for input, output or errors.
 const FIRST_HANDLE: i32 = 3;

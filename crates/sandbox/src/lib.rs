@@ -34,8 +34,10 @@ mod mounts;
 mod path_text;
 mod probe;
 mod rung;
+mod seal;
 mod seatbelt;
 
 pub use cage::{Cage, Limits, Network, Session};
 pub use launcher::enter_if_asked;
 pub use rung::{CageError, Gap, Launch, Options, Rung, Sandbox, Tried};
+pub use seal::{seal, sealed};

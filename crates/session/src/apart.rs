@@ -1,11 +1,12 @@
 //! Tasks that work apart: in a work tree of their own, whose changes are carried over when they have ended.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use haft_project::{Merge, Place, Worktree};
-use haft_protocol::Id;
-use haft_tool::{Registry, TaskResult, ToolError, with_causes};
+use haft_protocol::{Id, SessionId};
+use haft_tool::{Registry, Task, TaskResult, ToolError, with_causes};
 use serde_json::json;
 
 use crate::Agents;
@@ -17,29 +18,52 @@ use crate::task::Crew;
 
 /// Makes the places in which tasks work apart.
 pub trait Worktrees: Send + Sync {
-    /// A work tree of the repository of `place`, called `name`, with the tools and the agents for it.
+    /// The work tree of the repository of `place` that is called `name`, with the tools and the agents for it. It is made
+    /// where it does not stand.
     ///
     /// # Errors
     ///
     /// A text for the model that says why there is none.
     fn open<'a>(&'a self, place: &'a Place, name: &'a str) -> BoxFuture<'a, Result<Apart, String>>;
+
+    /// What the work tree of the repository of `place` is called that `directory` is in, whether it stands or not. `None`:
+    /// it is in none.
+    fn name_of(&self, place: &Place, directory: &Path) -> Option<String>;
+
+    /// Whether a work tree of the repository of `place` called `name` stands.
+    fn stands(&self, place: &Place, name: &str) -> bool;
 }
 
 /// Most files that are named.
 const MOST_NAMED: usize = 20;
 
+/// Where an earlier task worked apart.
+pub(crate) struct Earlier {
+    /// The name of its work tree.
+    pub name: String,
+    /// Whether that still stands, because its changes were not carried over.
+    pub stands: bool,
+    /// Whether the task is at work right now.
+    pub at_work: bool,
+}
+
 /// Says which files of the project the one who worked apart did not have.
-fn missed(files: &[std::path::PathBuf]) -> String {
+fn missed(files: &[PathBuf]) -> String {
     if files.is_empty() {
         return String::new();
     }
+    format!(
+        "\nIt worked without these uncommitted files, which are too large, too many or no plain files:{}",
+        named(files)
+    )
+}
+
+/// The names of `files`, a line each.
+fn named(files: &[PathBuf]) -> String {
     let names: Vec<String> = files.iter().take(MOST_NAMED).map(|path| format!("\n- {}", path.display())).collect();
     let more = files.len() - names.len();
     let more = if more == 0 { String::new() } else { format!("\n- and {more} more") };
-    format!(
-        "\nIt worked without these uncommitted files, which are too large, too many or no plain files:{}{more}",
-        names.concat()
-    )
+    format!("{}{more}", names.concat())
 }
 
 /// A place apart.
@@ -55,8 +79,18 @@ pub struct Apart {
 }
 
 impl Crew {
-    /// A place apart for a task of this session's.
-    pub(crate) async fn apart(&self) -> Result<Apart, ToolError> {
+    /// Where the earlier task that `task` goes on with worked apart, if it did.
+    pub(crate) async fn apart_before(&self, task: &Task) -> Option<Earlier> {
+        let record = self.earlier(task.resume.as_deref()).await.ok().flatten()?;
+        let Setup { options, place, .. } = &*self.setup;
+        let trees = options.worktrees.as_ref()?;
+        let name = trees.name_of(place, record.directory.as_ref())?;
+        let stands = trees.stands(place, &name);
+        Some(Earlier { stands, at_work: self.kin.background.is_at_work(&record.id), name })
+    }
+
+    /// A place apart for a task of this session's: that of `earlier`, or a new one.
+    pub(crate) async fn apart(&self, earlier: Option<Earlier>) -> Result<Apart, ToolError> {
         let Setup { options, place, clock, .. } = &*self.setup;
         let none = || ToolError::Failed("there are no work trees here; leave `worktree` out".to_owned());
         let trees = options.worktrees.as_ref().ok_or_else(none)?;
@@ -66,8 +100,11 @@ impl Crew {
             ));
         }
         // Of its own kind: no session has the name, and no other one either.
-        let name: haft_protocol::OutputId = clock.mint();
-        let name = name.as_str().replace("tool_", "task_");
+        let minted = || -> String {
+            let name: haft_protocol::OutputId = clock.mint();
+            name.as_str().replace("tool_", "task_")
+        };
+        let name = earlier.map_or_else(minted, |earlier| earlier.name);
         let opened = trees.open(place, &name).await;
         opened.map_err(|why| ToolError::Failed(format!("no work tree was made: {why}. No task was begun")))
     }
@@ -80,7 +117,45 @@ impl Crew {
         // What is undone is what is carried over.
         setup.options.past = None;
         let Self { cast, record, kin, .. } = self;
-        Arc::new(Self { setup: Arc::new(setup), cast: Arc::clone(cast), record: record.clone(), kin: kin.clone() })
+        let tree = Some(Arc::new(apart.tree.clone()));
+        Arc::new(Self {
+            setup: Arc::new(setup),
+            cast: Arc::clone(cast),
+            record: record.clone(),
+            kin: kin.clone(),
+            tree,
+        })
+    }
+}
+
+/// What a session is told of the work tree in which a task worked that has ended behind it: nothing is changed in the
+/// project while nobody looks.
+pub(crate) async fn waiting(tree: &Arc<Worktree>, id: &SessionId, agent: &str) -> String {
+    let looked = Arc::clone(tree);
+    let changed = tokio::task::spawn_blocking(move || {
+        let changed = looked.changed();
+        if changed.as_ref().is_ok_and(Vec::is_empty)
+            && let Err(error) = looked.remove()
+        {
+            tracing::warn!(path = %looked.path().display(), %error, "a work tree could not be removed");
+        }
+        changed
+    });
+    let path = tree.path().display();
+    let how = format!(
+        "To carry its changes over, call task with task_id \"{id}\", subagent_type \"{agent}\" and an empty prompt; with \
+         a prompt it goes on there"
+    );
+    match changed.await {
+        Ok(Ok(changed)) if changed.is_empty() => "It changed no files.".to_owned(),
+        Ok(Ok(changed)) => {
+            let files = named(&changed);
+            format!("It worked apart, in {path}. Nothing of it is in the project yet. It changed there:{files}\n{how}.")
+        }
+        Ok(Err(error)) => {
+            format!("It worked apart, in {path}; what it changed cannot be told: {}", with_causes(&error))
+        }
+        Err(_) => format!("It worked apart, in {path}. {how}."),
     }
 }
 
@@ -100,7 +175,10 @@ impl CallHost {
         let without = missed(tree.without());
         let told = match self.carry_over(&tree).await {
             Ok(told) => told,
-            Err(why) => format!("Its changes were not carried over: {why}. They stand in {path}, as it left them."),
+            Err(why) => format!(
+                "Its changes were not carried over: {why}. They stand in {path}, as it left them; you may read them there. \
+                 By its task_id it goes on there, and with an empty prompt carrying over is tried again."
+            ),
         };
         let told = format!("{told}{without}");
         match result {
@@ -159,9 +237,9 @@ impl CallHost {
         let crew = self.crew()?;
         // Whatever this model is offered: the change was made already, and is only put in its place.
         let calls = Calls { registry: crew.setup.registry.clone(), ..self.calls.clone() };
-        let prepared = Prepared { name: PATCH.to_owned(), input: json!({ "patchText": patch }) };
+        let mut prepared = Prepared { name: PATCH.to_owned(), input: json!({ "patchText": patch }) };
         let report = Report { within: Within::None, ..self.report.clone() };
         let id = format!("{}_{PATCH}", self.asked_by.call_id);
-        calls.call(&self.asked_by.message_id, &id, &prepared, self.cancel.clone(), report).await.map(drop)
+        calls.call(&self.asked_by.message_id, &id, &mut prepared, self.cancel.clone(), report).await.map(drop)
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Notice {
     pub task: SessionId,
     /// As a model reads it.
     pub text: String,
+    /// What it was about.
+    pub title: String,
     /// How far the task came, in one word.
     pub state: &'static str,
     /// Whether somebody wants to go on with it: nobody does where the user stopped it.
@@ -132,6 +134,7 @@ impl Background {
 impl Notice {
     /// The notice of a task about `what` that came to `result`.
     pub(crate) fn of(task: SessionId, what: &str, result: Result<TaskResult, ToolError>) -> Self {
+        let title = what.to_owned();
         match result {
             Ok(result) => {
                 let (wakes, ended) = match result.end {
@@ -139,14 +142,14 @@ impl Notice {
                     TaskEnd::Complete | TaskEnd::Short(_) | TaskEnd::Running => (true, "has ended"),
                 };
                 let summary = format!("The background task \"{what}\" {ended}.");
-                Self { text: result.framed(Some(&summary)), state: result.end.word(), task, wakes }
+                Self { text: result.framed(Some(&summary)), title, state: result.end.word(), task, wakes }
             }
             Err(error) => {
                 let text = format!(
                     "<task id=\"{task}\" state=\"error\">\n<summary>The background task \"{what}\" failed.</summary>\n\
                      <task_error>\n{error}\n</task_error>\n</task>"
                 );
-                Self { text, state: "error", task, wakes: true }
+                Self { text, title, state: "error", task, wakes: true }
             }
         }
     }
@@ -156,6 +159,7 @@ impl Notice {
         let metadata = Object::from_iter([
             ("task".to_owned(), Value::from(self.task.as_str())),
             ("state".to_owned(), Value::from(self.state)),
+            ("title".to_owned(), Value::from(self.title.as_str())),
         ]);
         let text = self.text.clone();
         PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: Some(metadata) }

@@ -11,7 +11,7 @@ use crate::Agent;
 use crate::cast::Cast;
 use crate::kin::Kin;
 use crate::model::{Model, tokens};
-use crate::setup::Setup;
+use crate::setup::{Options, Setup};
 
 /// Most bytes of an answer that are looked at.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -49,6 +49,15 @@ impl Helper {
         let own = own.and_then(|(name, models)| models.find(name, agent.variant.as_deref()).ok());
         let model = own.or_else(|| setup.options.small.clone())?;
         model.provider.serves(purpose).then_some(Self { agent, model, purpose })
+    }
+
+    /// The same for somebody who waits for the answer: where there is no small model, the session's own.
+    pub(crate) fn for_somebody(setup: &Setup, name: &str, purpose: Purpose, kin: &Kin) -> Option<Self> {
+        Self::find(setup, name, purpose, kin).or_else(|| {
+            let main = Some(setup.model.clone());
+            let setup = Setup { options: Options { small: main, ..setup.options.clone() }, ..setup.clone() };
+            Self::find(&setup, name, purpose, kin)
+        })
     }
 
     /// Asks, again where that may help, for a minute at most.

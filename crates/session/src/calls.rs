@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -80,6 +80,12 @@ impl Calls {
         Self { rules: self.rules.clone().own(rules), ..self.clone() }
     }
 
+    /// The same with the tools that there are now: those of servers and scripts come and go.
+    pub(crate) fn current(&self) -> Self {
+        let registry = self.crew.as_ref().map(|crew| crate::role::registry(&crew.setup, &crew.cast, &self.rules));
+        Self { registry: registry.unwrap_or_else(|| self.registry.clone()), ..self.clone() }
+    }
+
     /// Finds the tool and reads the arguments. What cannot be matched or read becomes the `invalid` tool, which
     /// tells the model what is wrong.
     pub(crate) fn prepare(&self, name: &str, arguments: &str) -> Prepared {
@@ -93,6 +99,7 @@ impl Calls {
     pub(crate) fn parse(&self, name: &str, arguments: &str) -> Result<Prepared, String> {
         let name = self.registry.find(name)?.to_owned();
         let input = parse_arguments(&name, &haft_llm::repair::readable(arguments))?;
+        let (name, input) = self.registry.meant(&name, input)?;
         Ok(Prepared { name, input })
     }
 
@@ -108,7 +115,8 @@ impl Calls {
         report: Report,
     ) -> Ended {
         let start = self.clock.now_ms();
-        let result = self.call(message, call, &prepared, cancel, report).await;
+        let mut prepared = prepared;
+        let result = self.call(message, call, &mut prepared, cancel, report).await;
         let patch = self.changed(message, call).await;
         Ended { patch, ..self.ended(message, prepared.input, start, result) }
     }
@@ -148,11 +156,12 @@ impl Calls {
         }
     }
 
+    /// Runs one call. Where hooks change its arguments, `prepared` is changed with them.
     pub(crate) async fn call(
         &self,
         message: &MessageId,
         call: &str,
-        prepared: &Prepared,
+        prepared: &mut Prepared,
         cancel: CancellationToken,
         report: Report,
     ) -> Result<Output, ToolError> {
@@ -160,7 +169,9 @@ impl Calls {
             let error = prepared.input.get("error").and_then(Value::as_str).unwrap_or("no such tool");
             return Ok(Output::new("Invalid call", format!("This call was not run: {error}.")).meta("truncated", false));
         }
+        let changed = Arc::new(OnceLock::new());
         let host = CallHost {
+            changed: Arc::clone(&changed),
             calls: self.clone(),
             asked_by: AskedBy { message_id: message.clone(), call_id: call.to_owned() },
             cancel: cancel.clone(),
@@ -170,7 +181,7 @@ impl Calls {
         let call = Call::new(self.session.clone(), message.clone(), id, cancel, Arc::new(host));
         let run = self.registry.run(&prepared.name, prepared.input.clone(), &call);
         // A tool that panics must not take the session with it.
-        AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|panic| {
+        let result = AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|panic| {
             let what = panic.downcast_ref::<String>().map(String::as_str);
             let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
             // Not what it said: that may quote a file.
@@ -179,7 +190,11 @@ impl Calls {
                 "{} crashed, which is a defect of haft ({what}). Try another way",
                 prepared.name
             )))
-        })
+        });
+        if let Some(input) = changed.get() {
+            prepared.input.clone_from(input);
+        }
+        result
     }
 
     fn attachment(&self, message: &MessageId, file: Attachment) -> Part {
@@ -217,6 +232,8 @@ pub(crate) struct CallHost {
     pub(crate) asked_by: AskedBy,
     pub(crate) cancel: CancellationToken,
     pub(crate) report: Report,
+    /// What a hook put in the place of the arguments.
+    pub(crate) changed: Arc<OnceLock<Value>>,
 }
 
 impl Host for CallHost {
@@ -291,23 +308,26 @@ impl Host for CallHost {
             let Calls { rules, task_model, .. } = &self.calls;
             let tell = |title: &str, metadata| self.progress(title, metadata);
             let (crew, model) = (self.crew()?, task_model.as_deref());
-            if !task.worktree {
+            let earlier = crew.apart_before(&task).await;
+            // Where its changes still wait it goes on apart, whether that was said again or not.
+            let waits = earlier.as_ref().is_some_and(|earlier| earlier.stands);
+            let is_reached = earlier.as_ref().is_some_and(|earlier| earlier.at_work);
+            let only_asks = task.prompt.trim().is_empty() && task.resume.is_some();
+            if is_reached || !waits && (!task.worktree || only_asks) {
                 return crew.delegate(grant, rules, task, model, &self.cancel, &tell).await;
             }
-            if task.background || task.resume.is_some() {
-                let why = "a task in a work tree is waited for and begins anew: leave `background` and `task_id` out";
-                return Err(ToolError::BadInput(format!("{why}. No task was begun")));
-            }
-            let apart = crew.apart().await?;
+            let apart = crew.apart(earlier).await?;
+            let goes_on = task.background && !only_asks;
             let result = crew.working_in(&apart).delegate(grant, rules, task, model, &self.cancel, &tell).await;
-            self.carried_over(apart, result).await
+            if goes_on && result.is_ok() { result } else { self.carried_over(apart, result).await }
         })
     }
 
     fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>> {
         Box::pin(async move {
-            let prepared = match self.calls.registry.find(&name) {
-                Ok(name) => Prepared { name: name.to_owned(), input },
+            let meant = self.calls.registry.find(&name).and_then(|name| self.calls.registry.meant(name, input));
+            let mut prepared = match meant {
+                Ok((name, input)) => Prepared { name, input },
                 Err(error) => Prepared { name: INVALID.to_owned(), input: json!({ "tool": name, "error": error }) },
             };
             match &self.report.within {
@@ -322,7 +342,7 @@ impl Host for CallHost {
                     let AskedBy { message_id, call_id } = &self.asked_by;
                     let call = format!("{call_id}_{}", prepared.name);
                     let report = Report { within: Within::None, ..self.report.clone() };
-                    let result = self.calls.call(message_id, &call, &prepared, self.cancel.clone(), report).await;
+                    let result = self.calls.call(message_id, &call, &mut prepared, self.cancel.clone(), report).await;
                     not_run(&prepared, result)
                 }
                 Within::None => {
@@ -331,6 +351,10 @@ impl Host for CallHost {
                 }
             }
         })
+    }
+
+    fn registry(&self) -> Registry {
+        self.calls.registry.clone()
     }
 
     fn plan_file(&self) -> BoxFuture<'_, Result<PlanFile, ToolError>> {
@@ -347,6 +371,11 @@ impl Host for CallHost {
         }
         self.calls.wish.put(agent.to_owned(), text);
         Ok(())
+    }
+
+    fn arguments_changed(&self, input: &Value) {
+        // A call is begun once.
+        let _ = self.changed.set(input.clone());
     }
 }
 

@@ -130,7 +130,8 @@ impl Casting {
         let options = &self.setup.options;
         let find = |name: &str| {
             let own = options.commands.iter().rev().find(|command| command.name == name);
-            own.cloned().or_else(|| command::builtin().into_iter().find(|command| command.name == name))
+            let own = own.cloned().or_else(|| command::builtin().into_iter().find(|command| command.name == name));
+            own.or_else(|| self.foreign(name))
         };
         let Some(name) = &prompt.command else {
             return Ok(command::called(&prompt.text)
@@ -140,10 +141,20 @@ impl Casting {
         find(name).map(Some).ok_or_else(|| {
             let mut known: Vec<String> = options.commands.iter().map(|command| command.name.clone()).collect();
             known.extend(command::builtin().into_iter().map(|command| command.name));
+            known.extend(options.prompts.iter().flat_map(|prompts| prompts.all()).map(|(name, _)| name));
             known.sort();
             known.dedup();
             SessionError::NoCommand { name: name.clone(), known: known.join(", ") }
         })
+    }
+}
+
+impl Casting {
+    /// The command for a prompt that somebody else writes.
+    fn foreign(&self, name: &str) -> Option<Command> {
+        let prompts = self.setup.options.prompts.as_ref()?;
+        let (name, about) = prompts.all().into_iter().find(|(one, _)| one == name)?;
+        Some(Command { name, description: Some(about), foreign: true, ..Command::default() })
     }
 }
 

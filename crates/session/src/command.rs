@@ -1,6 +1,8 @@
 //! Commands: prompts with a name and places to fill in. Expanding one is pure; running what it asks for is not done
 //! here.
 
+mod quoting;
+
 /// Longest prompt that a command may become before its shell commands are run, in bytes.
 pub(crate) const MAX_EXPANDED: usize = 256 * 1024;
 /// Most shell commands in one template.
@@ -23,6 +25,11 @@ pub struct Command {
     pub variant: Option<String>,
     /// Whether it is work for another agent, in a session of its own. `None`: if [`Command::agent`] is a sub-agent.
     pub subtask: Option<bool>,
+    /// Whether [`Prompts`](crate::Prompts) has its words, and not [`Command::template`].
+    pub foreign: bool,
+    /// Whether its template is only words: nothing is filled in, nothing run and nothing shown that it names. Arguments
+    /// follow it.
+    pub literal: bool,
 }
 
 /// A piece of an expanded command.
@@ -32,6 +39,19 @@ pub enum Piece {
     Text(String),
     /// A command line whose output stands here.
     Shell(String),
+    /// A command line that arguments do not fit into, so it is not run.
+    Unsafe(String),
+}
+
+impl Command {
+    /// Its prompt with `arguments`; see [`expand`].
+    pub fn expand(&self, arguments: &str) -> Vec<Piece> {
+        if !self.literal {
+            return expand(&self.template, arguments);
+        }
+        let behind = if arguments.trim().is_empty() { String::new() } else { format!("\n\n{arguments}") };
+        vec![Piece::Text(format!("{}{behind}", self.template))]
+    }
 }
 
 /// The commands that are always there: `init` and `review`.
@@ -56,7 +76,7 @@ pub fn builtin() -> Vec<Command> {
 /// `$1`, `$2`, … are the arguments one by one, and the highest number of the template takes all that are left;
 /// `$ARGUMENTS` is all of them as they were written. Where the template has no place for arguments they follow it. A
 /// command line between `` !` `` and `` ` `` in the *template* is to be run; in arguments it is only text, and so is
-/// a `$1` in them.
+/// a `$1` in them. What is filled into a command line is a word of it and nothing else, whatever stands in it.
 pub fn expand(template: &str, arguments: &str) -> Vec<Piece> {
     let given = split(arguments);
     let highest = placeholders(template).max();
@@ -64,7 +84,8 @@ pub fn expand(template: &str, arguments: &str) -> Vec<Piece> {
     for piece in pieces_of(template) {
         pieces.push(match piece {
             Piece::Text(text) => Piece::Text(fill(&text, &given, arguments, highest)),
-            Piece::Shell(line) => Piece::Shell(fill(&line, &given, arguments, highest)),
+            Piece::Shell(line) => quoting::fill(&line, &given, highest).map_or(Piece::Unsafe(line), Piece::Shell),
+            piece @ Piece::Unsafe(_) => piece,
         });
     }
     if highest.is_none() && !template.contains(ALL) && !arguments.trim().is_empty() {
@@ -83,8 +104,47 @@ pub(crate) fn called(text: &str) -> Option<(&str, &str)> {
 
 const ALL: &str = "$ARGUMENTS";
 
+/// A place in a text, and what is before the next one.
+enum Place<'a> {
+    /// Words.
+    Text(&'a str),
+    /// All arguments.
+    All,
+    /// The argument of this number, from 1.
+    One(usize),
+}
+
+/// `text` taken apart at its places.
+fn places(text: &str) -> Vec<Place<'_>> {
+    let mut places = Vec::new();
+    let (mut rest, mut from) = (text, 0);
+    while let Some(at) = rest.get(from..).and_then(|behind| behind.find('$')).map(|at| at + from) {
+        let (before, here) = rest.split_at(at);
+        let digits = here.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+        let number = here.get(1..=digits).and_then(|digits| digits.parse::<usize>().ok()).filter(|number| *number > 0);
+        let (place, behind) = match (here.strip_prefix(ALL), number) {
+            (Some(behind), _) => (Place::All, behind),
+            (None, Some(number)) => (Place::One(number), here.get(digits + 1..).unwrap_or_default()),
+            (None, None) => {
+                from = at + 1;
+                continue;
+            }
+        };
+        places.extend([Place::Text(before), place]);
+        (rest, from) = (behind, 0);
+    }
+    places.push(Place::Text(rest));
+    places
+}
+
+/// The arguments that stand at the place `number`: the highest of a template takes all that are left.
+fn at(given: &[String], number: usize, highest: Option<usize>) -> &[String] {
+    let from = given.get(number - 1..).unwrap_or_default();
+    if Some(number) == highest { from } else { from.get(..1).unwrap_or_default() }
+}
+
 /// Splits arguments at blanks; quotes hold words together and are taken off, and so does `[Image 1]`.
-fn split(arguments: &str) -> Vec<String> {
+pub(crate) fn split(arguments: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = arguments;
     while let Some(next) = rest.chars().next() {
@@ -94,7 +154,9 @@ fn split(arguments: &str) -> Vec<String> {
             _ => None,
         };
         if let Some(end) = end {
-            words.push(rest[..end].trim_matches(['"', '\'']).to_owned());
+            let word = &rest[..end];
+            let held = word.strip_prefix(next).and_then(|word| word.strip_suffix(next));
+            words.push(held.filter(|_| next != '[').unwrap_or(word).to_owned());
             rest = &rest[end..];
         } else if next.is_whitespace() || matches!(next, '"' | '\'') {
             rest = &rest[next.len_utf8()..];
@@ -140,34 +202,12 @@ fn placeholders(text: &str) -> impl Iterator<Item = usize> {
 }
 
 fn fill(text: &str, given: &[String], arguments: &str, highest: Option<usize>) -> String {
-    let mut filled = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        filled.push_str(&rest[..at]);
-        rest = &rest[at..];
-        if let Some(behind) = rest.strip_prefix(ALL) {
-            filled.push_str(arguments);
-            rest = behind;
-            continue;
-        }
-        let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
-        match rest[1..=digits].parse::<usize>() {
-            Ok(number) if number > 0 => {
-                let from = given.get(number - 1..).unwrap_or_default();
-                match Some(number) == highest {
-                    true => filled.push_str(&from.join(" ")),
-                    false => filled.push_str(from.first().map_or("", String::as_str)),
-                }
-                rest = &rest[digits + 1..];
-            }
-            Ok(_) | Err(_) => {
-                filled.push('$');
-                rest = &rest[1..];
-            }
-        }
-    }
-    filled.push_str(rest);
-    filled
+    let words = places(text).into_iter().map(|place| match place {
+        Place::Text(text) => text.to_owned(),
+        Place::All => arguments.to_owned(),
+        Place::One(number) => at(given, number, highest).join(" "),
+    });
+    words.collect()
 }
 
 #[cfg(test)]
@@ -182,6 +222,7 @@ mod tests {
             .map(|piece| match piece {
                 Piece::Text(text) => text,
                 Piece::Shell(line) => format!("<{line}>"),
+                Piece::Unsafe(line) => format!("(not run: {line})"),
             })
             .collect();
         assert_eq!(got, want, "{template:?} with {arguments:?}");
@@ -218,6 +259,26 @@ mod tests {
     }
 
     #[test]
+    fn an_argument_in_a_command_line_is_a_word_of_it() {
+        check("!`git log $1`", "'main; rm -rf x'", "<git log 'main; rm -rf x'>");
+        check("!`git log $ARGUMENTS`", "-3 a.rs \"$(id)\"", "<git log -3 a.rs '$(id)'>");
+        check("!`grep \"$1\" $2`", "'$HOME\"' b.rs c.rs", "<grep \"\\$HOME\\\"\" b.rs c.rs>");
+        check("!`ls $1`", "", "<ls >");
+        // Where nobody sees at a glance what quotes mean, only plain words are filled in.
+        check("!`cat <<EOF\n$1\nEOF`", "plain", "<cat <<EOF\nplain\nEOF>");
+        check("!`cat <<EOF\n$1\nEOF`", "'$(id)'", "(not run: cat <<EOF\n$1\nEOF)");
+        check("!`echo \"$(date $1)\"`", "';id'", "(not run: echo \"$(date $1)\")");
+    }
+
+    #[test]
+    fn a_literal_template_is_only_words() {
+        let template = "Cost: $1, !`rm -rf x`, $ARGUMENTS".to_owned();
+        let command = Command { template: template.clone(), literal: true, ..Command::default() };
+        assert_eq!(command.expand(" "), [Piece::Text(template.clone())]);
+        assert_eq!(command.expand("now"), [Piece::Text(format!("{template}\n\nnow"))]);
+    }
+
+    #[test]
     fn arguments_are_filled_in_once() {
         check("$1 and $2", "'$2' x", "$2 and x");
         check("$1", "$ARGUMENTS", "$ARGUMENTS");
@@ -230,6 +291,7 @@ mod tests {
         row("\"a b\"c 'd", &["a b", "c", "d"]);
         row("", &[]);
         row("日本 \"語 字\"", &["日本", "語 字"]);
+        row("'say \"hi\"' \"it's\"", &["say \"hi\"", "it's"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use haft_llm::{Content, LlmError, Message as Asked, Purpose, Request};
 use haft_permission::Rules;
+use haft_protocol::hook::{CompactPrompt, Continuing};
 use haft_protocol::{
     Assistant, Event, Failure, Message, MessageId, MessageTime, Part, PartKind, Session, Turned, User,
 };
@@ -19,6 +20,7 @@ use crate::assemble::weigh;
 use crate::cast::Cast;
 use crate::condensed::{self, is_aside, words};
 use crate::error::{TurnError, of_model};
+use crate::hooked::of;
 use crate::intake::Taken;
 use crate::recover::close_all;
 use crate::turn::{Stop, Turn, TurnEnd};
@@ -57,6 +59,8 @@ pub(crate) enum Made {
     Nothing,
     /// Somebody stopped it.
     Stopped,
+    /// It is shorter, and a hook wants the work to rest there.
+    Rests,
 }
 
 /// What follows when there is to be room for a step.
@@ -93,6 +97,7 @@ impl Turn<'_> {
     pub(crate) async fn make_room(&mut self, is_last: bool) -> Result<Room, TurnError> {
         let mut pruned = false;
         loop {
+            self.state.shown = self.transformed().await;
             let (request, estimate) = self.request(is_last);
             let (role, setup) = (self.role, self.setup);
             let (model, settings) = (&role.cast.model, &setup.options.compaction);
@@ -109,6 +114,7 @@ impl Turn<'_> {
                 // The vendor may see it otherwise.
                 Made::Nothing => return self.sendable(request, &estimate).await,
                 Made::Stopped => return Ok(Room::End(Stop::End(TurnEnd::Aborted))),
+                Made::Rests => return Ok(Room::End(Stop::End(rested()))),
             }
             if self.take_up().await? {
                 return Ok(Room::End(Stop::HandOver));
@@ -166,7 +172,9 @@ impl Turn<'_> {
             self.state.compacted = true;
             let session_id = self.session.id.clone();
             self.setup.journal.announce(Event::SessionCompacted { session_id });
-            self.go_on(&plan, is_own).await?;
+            if !self.go_on(&plan, is_own, matches!(why, Why::Overflow)).await? {
+                return Ok(Made::Rests);
+            }
         }
         Ok(made)
     }
@@ -258,12 +266,14 @@ impl Turn<'_> {
 
     /// Asks for the summary and keeps it.
     async fn sum_up(&mut self, plan: &Plan, why: &Why) -> Result<Made, TurnError> {
+        let reason = if matches!(why, Why::Asked(_)) { "manual" } else { "auto" };
+        let told = self.setup.registry.hooks().compacting(&of(&self.session.id, Some(reason))).await?;
         let mut answer = self.begin_summary(plan, why).await?;
         let model = &plan.cast.model;
         let mut bytes = self.readable(plan);
         let mut halved = 0;
         let (broken, folded) = loop {
-            let request = self.summary_request(plan, why, bytes);
+            let request = self.summary_request(plan, why, &told, bytes);
             let (broken, folded) = self.ask(&mut answer, &request, model).await?;
             match &broken {
                 Some(LlmError::TooLong { .. }) if halved < MAX_HALVED => halved += 1,
@@ -342,7 +352,7 @@ impl Turn<'_> {
         usize::try_from((tokens.saturating_mul(36) / 10).min(MAX_TRANSCRIPT)).unwrap_or(usize::MAX)
     }
 
-    fn summary_request(&self, plan: &Plan, why: &Why, bytes: usize) -> Request {
+    fn summary_request(&self, plan: &Plan, why: &Why, told: &CompactPrompt, bytes: usize) -> Request {
         let (messages, Cast { agent, model, .. }) = (self.history.messages(), &plan.cast);
         let earlier = plan.earlier.as_deref();
         let lines =
@@ -355,7 +365,13 @@ impl Turn<'_> {
         let (least, most) = WORDS;
         // A word takes a little more than a token; a fifth of what is there leaves room for what stays besides.
         let words = (plan.now.messages / 5).clamp(least, most).to_string();
-        text.push_str(include_str!("reminders/compaction.md").replace("{words}", &words).trim());
+        match &told.prompt {
+            Some(prompt) => text.push_str(prompt),
+            None => text.push_str(include_str!("reminders/compaction.md").replace("{words}", &words).trim()),
+        }
+        for more in &told.context {
+            text.push_str(&format!("\n\n{more}"));
+        }
         if let Why::Asked(Some(focus)) = why {
             text.push_str(&format!(" The user wants you to dwell on this: {focus}"));
         }
@@ -389,8 +405,8 @@ impl Turn<'_> {
         close_all(self.session, turned, self.setup.clock.now_ms(), why)
     }
 
-    /// What follows a summary that nobody asked for: what waited is answered, or the work goes on.
-    async fn go_on(&mut self, plan: &Plan, is_own: bool) -> Result<(), TurnError> {
+    /// What follows a summary that nobody asked for: what waited is answered, or the work goes on. Returns whether it does.
+    async fn go_on(&mut self, plan: &Plan, is_own: bool, overflow: bool) -> Result<bool, TurnError> {
         let again: Vec<PartKind> =
             plan.again.iter().flat_map(|&at| &self.history.messages()[at].parts).filter_map(asked_again).collect();
         if !again.is_empty() {
@@ -398,6 +414,10 @@ impl Turn<'_> {
             let taken = Taken { parts: again, ..taken };
             self.prompt = crate::turn::store_prompt(self.setup, self.session, self.history, &taken).await?;
         } else if plan.kept.waiting == 0 && !is_own {
+            let requested = self.requested(&self.role.cast);
+            if !self.setup.registry.hooks().goes_on(&Continuing { requested, overflow }).await {
+                return Ok(false);
+            }
             let text = include_str!("reminders/continue.md").trim();
             let mut taken = self.told(Arc::clone(&self.role.cast), text);
             for part in &mut taken.parts {
@@ -407,12 +427,17 @@ impl Turn<'_> {
             }
             self.prompt = crate::turn::store_prompt(self.setup, self.session, self.history, &taken).await?;
         }
-        Ok(())
+        Ok(true)
     }
 
     fn too_long(&self, why: String) -> TurnError {
         TurnError::TooLong { why, model: self.role.cast.model.name() }
     }
+}
+
+/// The end of a turn that rests behind a summary.
+fn rested() -> TurnEnd {
+    TurnEnd::Finished("stop".to_owned())
 }
 
 /// Why a summary does not do, if it does not.

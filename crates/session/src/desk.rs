@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
-use haft_protocol::{MessageId, Session as Record};
+use haft_protocol::{MessageId, Session as Record, TurnSummary};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +35,7 @@ pub(crate) enum Inbox {
     Settle(oneshot::Sender<()>),
     Rest(AtRest),
     Rewind(Box<Rewind>, oneshot::Sender<Result<Rewound, SessionError>>),
+    Describe(Option<MessageId>, oneshot::Sender<Result<TurnSummary, SessionError>>),
     Rename(String, oneshot::Sender<Result<(), SessionError>>),
     Abort,
 }
@@ -103,6 +104,7 @@ impl Desk {
                 drop(done.send(Err(SessionError::Busy(self.record.id.clone()))))
             }
             Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            Some(Inbox::Describe(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             Some(Inbox::Rename(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             // Whoever does not wait for the turn does not wait for what is beside it.
             Some(Inbox::Settle(done)) => drop(done),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use haft_permission::Asker;
 use haft_protocol::{
-    Event, Failure, History, Message, MessageId, PartKind, Session as Record, Status, ToolState, Turned,
+    Event, Failure, History, Message, MessageId, PartKind, Session as Record, Status, ToolState, TurnSummary, Turned,
 };
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
@@ -28,6 +28,7 @@ use crate::fold::Planned;
 use crate::gist::{Gist, Written, written};
 use crate::hand_over::Wish;
 use crate::hands::SHELL;
+use crate::hooked::{of, opening};
 use crate::instructions::Instructions;
 use crate::intake::Taken;
 use crate::kin::Kin;
@@ -35,6 +36,7 @@ use crate::left_open::{CUT_OFF, close_below, report_cut_off};
 use crate::prompt::{Delivery, title};
 use crate::recover::close_all;
 use crate::role::{Memory, Role};
+use crate::sent::Sent;
 use crate::setup::Setup;
 use crate::side_by_side::GRACE_OF_TASKS;
 use crate::title::{Titled, Titling, found};
@@ -44,6 +46,8 @@ use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 /// What a model reads of a command that the person ran.
 pub(crate) const BY_HAND: &str = "The user ran this command.";
 
+/// How long hooks may take to hear that a session is closed.
+const GRACE_OF_HOOKS: Duration = Duration::from_secs(2);
 /// How long a title is waited for when nobody asks any more.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -61,6 +65,10 @@ pub(crate) struct Driver {
     gist: Option<Gist>,
     /// What its files came to, where that is known.
     tally: Option<Tally>,
+    /// Whether hooks heard that it is closed.
+    told_of_end: bool,
+    /// How many lists of changes were there when it was counted last.
+    counted: usize,
     /// Held for as long as the session is owned.
     _lease: Lease,
 }
@@ -83,7 +91,8 @@ impl Driver {
         }
         record_all(&setup, &mut history, open).await?;
         let setup = Arc::new(setup);
-        let memory = memory(&setup, &record, &history, todos, kin);
+        let mut memory = memory(&setup, &record, &history, todos, kin);
+        memory.context = opening(&setup, &record, &memory.kin, history.messages().is_empty()).await;
         let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         let role = Role::new(&setup, casting.usual(), &record, &memory, "");
         report_cut_off(&setup, &record, &mut history).await?;
@@ -99,6 +108,8 @@ impl Driver {
             titling: None,
             gist: None,
             tally: None,
+            told_of_end: false,
+            counted: 0,
             _lease: lease,
         };
         driver.settle_past().await?;
@@ -123,6 +134,10 @@ impl Driver {
                         let rewound = self.rewind(&rewind).await;
                         let _ = done.send(rewound);
                     }
+                    Some(Inbox::Describe(prompt, done)) => {
+                        let described = self.describe_turn(prompt.as_ref(), &mut desk, &mut inbox).await;
+                        let _ = done.send(described);
+                    }
                     Some(Inbox::Rename(title, done)) => drop(done.send(self.rename(title).await)),
                     Some(Inbox::Settle(done)) => self.settle(done).await,
                     Some(Inbox::Rest(done)) => desk.rest(done),
@@ -138,6 +153,7 @@ impl Driver {
             }
         }
         desk.stop();
+        self.ended().await;
         // The lease is held until then: nobody else is to find them open.
         let _ = tokio::time::timeout(GRACE_OF_TASKS, self.memory.kin.children.wait()).await;
     }
@@ -372,8 +388,9 @@ impl Driver {
         end.map_err(SessionError::from)
     }
 
-    /// Waits a little for what is done beside the turns.
+    /// Waits a little for what is done beside the turns, and tells hooks that the session is closed.
     async fn settle(&mut self, done: oneshot::Sender<()>) {
+        self.ended().await;
         let until = Instant::now() + SETTLE;
         while self.titling.is_some() || self.gist.is_some() {
             tokio::select! {
@@ -384,6 +401,17 @@ impl Driver {
         }
         (self.titling, self.gist) = (None, None);
         let _ = done.send(());
+    }
+
+    /// Tells hooks that the session is closed, once.
+    async fn ended(&mut self) {
+        if std::mem::replace(&mut self.told_of_end, true) || self.memory.kin.depth > 0 {
+            return;
+        }
+        let (hooks, of) = (self.setup.registry.hooks(), of(&self.record.id, None));
+        if tokio::time::timeout(GRACE_OF_HOOKS, hooks.session_end(&of)).await.is_err() {
+            tracing::warn!("hooks took too long to hear that the session is closed, and were stopped");
+        }
     }
 
     /// Keeps a title that was found. Without it the session has the one that it began with.
@@ -404,6 +432,30 @@ impl Driver {
         record_all(&self.setup, &mut self.history, vec![renamed]).await?;
         self.record = record;
         Ok(())
+    }
+
+    /// Has what a turn came to said in words, because somebody asked for it.
+    async fn describe_turn(
+        &mut self,
+        prompt: Option<&MessageId>,
+        desk: &mut Desk,
+        inbox: &mut mpsc::Receiver<Inbox>,
+    ) -> Result<TurnSummary, SessionError> {
+        // One that is being written by itself would say the same.
+        self.gist = None;
+        let Self { setup, record, history, memory, .. } = self;
+        let mut gist = Some(Gist::asked(setup, record, history, prompt, &memory.kin)?);
+        let (cancel, mut listening) = (CancellationToken::new(), true);
+        let written = loop {
+            tokio::select! {
+                written = written(&mut gist) => break written,
+                () = cancel.cancelled() => return Err(SessionError::NoSummary("it was stopped".to_owned())),
+                // Prompts are taken in meanwhile and begin when it has ended.
+                wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
+            }
+        };
+        let kept = written.keep(setup, record, history, &memory.kin).await?;
+        kept.ok_or_else(|| SessionError::NoSummary("the model said nothing; the log says why".to_owned()))
     }
 
     /// Keeps what was written on a turn. Without it nothing is amiss.
@@ -444,6 +496,7 @@ impl Driver {
         let is_prompt = |turned: &&Turned| matches!(turned.info, Message::User(_));
         let last = self.history.messages().iter().rfind(is_prompt).ok_or(TurnError::NothingToSumUp)?;
         let (last, cancel) = (last.info.id().clone(), CancellationToken::new());
+        self.role.equip(&self.setup, &self.memory).await;
         let (_arrive, mut arrivals) = mpsc::channel(1);
         let turn = self.begin_turn(last.clone(), last, &mut arrivals, cancel.clone());
         let mut turn = std::pin::pin!(turn.run_compaction(focus).instrument(tracing::info_span!("compaction")));
@@ -463,6 +516,8 @@ impl Driver {
         let asker = Asker { session: record.id.clone(), call: None };
         let (wanted, pages) = (&setup.options.instructions, setup.options.pages.as_deref());
         let changed = instructions.refresh(wanted, pages, &setup.place, &setup.gate, &asker).await;
+        // What servers say of themselves is known when their tools are.
+        let changed = memory.sent.wait(&setup.registry).await && !setup.options.notes.is_empty() || changed;
         if !cast.is_same(&self.role.cast) {
             // What a vendor made goes to no other, so the messages are made anew.
             self.projection = Projection::default();
@@ -470,6 +525,7 @@ impl Driver {
         } else if changed {
             self.role.tell(setup, memory, &instructions.text(&memory.marks));
         }
+        self.role.equip(&self.setup, &self.memory).await;
     }
 
     fn status(&self, status: Status) {
@@ -520,8 +576,9 @@ pub(crate) fn memory(
         marks.tell(path.as_ref());
     }
     let todos = Todos::kept(setup.journal.clone(), record.id.clone(), todos);
-    let (belongings, wish) = (Belongings::default(), Wish::default());
-    Memory { marks, belongings, todos, kin, wish, opened: setup.clock.now_ms() }
+    let (belongings, wish, sent) = (Belongings::default(), Wish::default(), Sent::default());
+    let (opened, context) = (setup.clock.now_ms(), String::new());
+    Memory { marks, belongings, todos, kin, wish, sent, opened, context }
 }
 
 /// The instruction files that a call told the model of.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use haft_llm::LlmError;
 use haft_protocol::{Failure, MessageId, SessionId};
 use haft_store::StoreError;
-use haft_tool::with_causes;
+use haft_tool::{Hooked, with_causes};
 
 use crate::Estimate;
 
@@ -48,6 +48,9 @@ pub enum SessionError {
         /// The names there are.
         known: String,
     },
+    /// What a turn came to was not said.
+    #[error("the turn was not summed up: {0}")]
+    NoSummary(String),
     /// There is no message of that name.
     #[error("session {session} has no message {message}")]
     NoMessage {
@@ -155,6 +158,9 @@ pub enum TurnError {
         /// Why not.
         why: String,
     },
+    /// A hook did not let it go on.
+    #[error(transparent)]
+    Hook(#[from] Hooked),
     /// There is nothing to sum up.
     #[error("there is nothing to sum up in this session yet: all that was said stays as it is")]
     NothingToSumUp,
@@ -174,7 +180,7 @@ impl TurnError {
         match self {
             TurnError::Model(error) => of_model(error),
             TurnError::Store(error) => Failure::new("UnknownError", with_causes(error)),
-            TurnError::Cost { .. } | TurnError::Budget { .. } | TurnError::NothingToSumUp => {
+            TurnError::Cost { .. } | TurnError::Budget { .. } | TurnError::Hook(_) | TurnError::NothingToSumUp => {
                 Failure::new("UnknownError", self.to_string())
             }
             TurnError::TooLarge { .. } | TurnError::TooLong { .. } => {

@@ -3,13 +3,13 @@
 use std::future::pending;
 
 use haft_llm::Purpose;
-use haft_protocol::{Event, History, Message, MessageId, Session, TurnSummary};
+use haft_protocol::{Event, History, Message, MessageId, PartKind, Session, TurnSummary, Turned};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::DESCRIBES;
 use crate::beside::{Heard, Helper, spoken};
 use crate::compact::transcript;
-use crate::error::TurnError;
+use crate::error::{SessionError, TurnError};
 use crate::kin::Kin;
 use crate::setup::Setup;
 use crate::title::title;
@@ -47,15 +47,57 @@ impl Gist {
         }
         let messages = history.messages();
         let at = messages.iter().rposition(|turned| turned.info.id() == prompt)?;
-        let shown = transcript(messages[at..].iter(), MAX_SHOWN);
-        if shown.is_empty() {
-            return None;
-        }
-        let helper = Helper::find(setup, DESCRIBES, Purpose::Summary, kin)?;
+        Self::of(&messages[at..], Helper::find(setup, DESCRIBES, Purpose::Summary, kin)?)
+    }
+
+    /// Begins to sum up the turn that answers `prompt`, or the last one, because somebody asked for it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such turn, or nobody to ask.
+    pub(crate) fn asked(
+        setup: &Setup,
+        record: &Session,
+        history: &History,
+        prompt: Option<&MessageId>,
+        kin: &Kin,
+    ) -> Result<Self, SessionError> {
+        let messages = history.messages();
+        let at = match prompt {
+            Some(prompt) => messages.iter().rposition(|turned| turned.info.id() == prompt),
+            None => messages.iter().rposition(begins),
+        };
+        let at = at.ok_or_else(|| match prompt {
+            Some(prompt) => SessionError::NoMessage { session: record.id.clone(), message: prompt.clone() },
+            None => SessionError::Turn(TurnError::NothingToSumUp),
+        })?;
+        let turn = messages.get(at..).unwrap_or_default();
+        let next = turn.iter().skip(1).position(begins).map_or(turn.len(), |next| next + 1);
+        let nobody = || {
+            let why = "no model is there for it: `agent.summary.model` or `small_model` in the settings names one";
+            SessionError::NoSummary(why.to_owned())
+        };
+        let helper = Helper::for_somebody(setup, DESCRIBES, Purpose::Summary, kin).ok_or_else(nobody)?;
+        let turn = turn.get(..next).unwrap_or_default();
+        Self::of(turn, helper).ok_or(SessionError::Turn(TurnError::NothingToSumUp))
+    }
+
+    /// Has `helper` sum up `turn`. `None`: nothing was said in it.
+    fn of(turn: &[Turned], helper: Helper) -> Option<Self> {
+        let shown = transcript(turn.iter(), MAX_SHOWN);
+        let prompt = turn.first().filter(|_| !shown.is_empty())?.info.id().clone();
         let text = format!("Sum up what was done here:\n\n<conversation>\n{shown}</conversation>");
         let work = AbortOnDropHandle::new(tokio::spawn(helper.ask(text)));
-        Some(Self { prompt: prompt.clone(), work })
+        Some(Self { prompt, work })
     }
+}
+
+/// Whether a person said something with this message, which a turn then answers.
+pub fn begins(turned: &Turned) -> bool {
+    let is_words = |kind: &PartKind| {
+        matches!(kind, PartKind::Text { synthetic: false, ignored: false, .. } | PartKind::Subtask { .. })
+    };
+    matches!(turned.info, Message::User(_)) && turned.parts.iter().any(|part| is_words(&part.kind))
 }
 
 /// Waits until a text is written, and takes it; for ever where none is being written.
@@ -68,7 +110,8 @@ pub(crate) async fn written(gist: &mut Option<Gist>) -> Written {
 }
 
 impl Written {
-    /// Puts the text beside its prompt, if that is still there, and books what it cost.
+    /// Puts the text beside its prompt, if that is still there, and books what it cost. Returns what stands there now;
+    /// `None` where nothing was said.
     ///
     /// # Errors
     ///
@@ -79,20 +122,23 @@ impl Written {
         record: &mut Session,
         history: &mut History,
         kin: &Kin,
-    ) -> Result<(), TurnError> {
+    ) -> Result<Option<TurnSummary>, TurnError> {
         let Self { prompt, heard } = self;
         let session_id = record.id.clone();
         let mut events = Vec::new();
         if heard.charge(record, kin) {
             events.push(Event::SessionUpdated { session_id: session_id.clone(), info: Box::new(record.clone()) });
         }
+        let mut kept = None;
         let asked = history.message(&prompt).map(|turned| &turned.info);
         if let (Some(Message::User(user)), Some((title, body))) = (asked, heard.text.as_deref().and_then(parted)) {
             let mut user = user.clone();
-            user.summary = Some(TurnSummary { title, body: Some(body), ..user.summary.unwrap_or_default() });
+            kept = Some(TurnSummary { title, body: Some(body), ..user.summary.clone().unwrap_or_default() });
+            user.summary.clone_from(&kept);
             events.push(Event::MessageUpdated { session_id, info: Box::new(Message::User(user)) });
         }
-        record_all(setup, history, events).await
+        record_all(setup, history, events).await?;
+        Ok(kept)
     }
 }
 

@@ -9,3 +9,5 @@ pub(crate) const SHELL: &str = "bash";
 pub(crate) const TASK: &str = "task";
 /// Puts what was done elsewhere in its place, all of it or nothing.
 pub(crate) const PATCH: &str = "apply_patch";
+/// Loads instructions for one kind of work.
+pub(crate) const SKILL: &str = "skill";

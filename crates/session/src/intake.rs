@@ -14,10 +14,11 @@ use tokio_util::sync::CancellationToken;
 use crate::Prompt;
 use crate::calls::{Calls, Prepared};
 use crate::cast::{Cast, Casting, find_subagent};
-use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, expand};
+use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, split};
 use crate::error::SessionError;
 use crate::form::Form;
 use crate::hands::{READ, SHELL, TASK};
+use crate::hooked::{commanded, prompted};
 use crate::mention::{Lines, Mention, lines, mentions};
 use crate::prompt::{Author, Delivery, bad, title};
 use crate::report::Report;
@@ -91,6 +92,7 @@ impl Intake {
         };
         if let Some(command) = command.as_ref().filter(|command| self.is_task(command, &prompt)) {
             let parts = vec![subtask(command, &cast, text)];
+            let parts = self.commanded(&id, &prompt, command, parts).await?;
             return Ok(Taken { id, cast, title, parts, format: prompt.format, delivery: prompt.delivery });
         }
         let mut shown = Shown::default();
@@ -104,12 +106,37 @@ impl Intake {
             self.show(&id, &mention, leave, &mut shown).await?;
         }
         let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
-        let parts = std::iter::once(words).chain(shown.parts).collect();
-        Ok(Taken { id, cast, title, parts, format: prompt.format, delivery: prompt.delivery })
+        let mut parts: Vec<PartKind> = std::iter::once(words).chain(shown.parts).collect();
+        if let Some(command) = &command {
+            parts = self.commanded(&id, &prompt, command, parts).await?;
+        }
+        let taken = Taken { id, cast, title, parts, format: prompt.format, delivery: prompt.delivery };
+        prompted(&self.setup, &self.calls.session, taken).await
+    }
+
+    /// What hooks make of a command's parts.
+    async fn commanded(
+        &self,
+        id: &MessageId,
+        prompt: &Prompt,
+        command: &Command,
+        parts: Vec<PartKind>,
+    ) -> Result<Vec<PartKind>, SessionError> {
+        commanded(&self.setup, id, &self.calls.session, &command.name, arguments(prompt), parts).await
     }
 
     fn is_task(&self, command: &Command, prompt: &Prompt) -> bool {
         Casting::new(Arc::clone(&self.setup), None).is_task(command, prompt)
+    }
+
+    /// The words of a command that somebody else writes. They are only text: nothing in them is run or read.
+    async fn foreign(&self, command: &Command, arguments: &str) -> Result<String, SessionError> {
+        let Some(prompts) = &self.setup.options.prompts else { return Ok(String::new()) };
+        let text = prompts.get(&command.name, split(arguments)).await.map_err(SessionError::Refused)?;
+        match text.len() > MAX_EXPANDED {
+            true => Err(SessionError::Refused(format!("the command /{} is larger than a prompt may be", command.name))),
+            false => Ok(text),
+        }
     }
 
     /// The words of a command, and what they name. What its command lines write is only text.
@@ -119,11 +146,11 @@ impl Intake {
         prompt: &Prompt,
         command: &Command,
     ) -> Result<(String, Vec<(Mention, Leave)>), SessionError> {
-        let arguments = match &prompt.command {
-            Some(_) => prompt.text.as_str(),
-            None => called(&prompt.text).map_or("", |(_, arguments)| arguments),
-        };
-        let pieces = expand(&command.template, arguments);
+        let arguments = arguments(prompt);
+        if command.foreign {
+            return self.foreign(command, arguments).await.map(|text| (text, Vec::new()));
+        }
+        let pieces = command.expand(arguments);
         let written: String = pieces
             .iter()
             .filter_map(|piece| if let Piece::Text(text) = piece { Some(text.as_str()) } else { None })
@@ -136,6 +163,7 @@ impl Intake {
         let texts = join_all(pieces.into_iter().map(async |piece| match piece {
             Piece::Text(text) => Ok(text),
             Piece::Shell(line) => self.shell(id, &line).await,
+            Piece::Unsafe(line) => Ok(format!("(`{line}` was not run: the arguments are no plain words)")),
         }));
         let text = texts.await.into_iter().collect::<Result<String, SessionError>>()?;
         let by_person = if prompt.author == Author::Person { mentions(arguments) } else { Vec::new() };
@@ -143,7 +171,8 @@ impl Intake {
             let leave = if by_person.contains(&mention) { Leave::Given } else { Leave::Asked };
             (mention, leave)
         };
-        Ok((text.trim().to_owned(), mentions(&written).into_iter().map(leave).collect()))
+        let named = if command.literal { mentions(arguments) } else { mentions(&written) };
+        Ok((text.trim().to_owned(), named.into_iter().map(leave).collect()))
     }
 
     /// What a command line of a template writes, or why it was not run.
@@ -213,10 +242,18 @@ impl Intake {
     }
 
     async fn call(&self, calls: &Calls, id: &MessageId, tool: &str, input: Value) -> Result<Output, ToolError> {
-        let prepared = Prepared { name: tool.to_owned(), input };
+        let mut prepared = Prepared { name: tool.to_owned(), input };
         // Nobody watches the work in progress here, and what stops it is that the future is dropped.
         let report = Report::nobody();
-        calls.call(id, &format!("{id}_{tool}"), &prepared, CancellationToken::new(), report).await
+        calls.call(id, &format!("{id}_{tool}"), &mut prepared, CancellationToken::new(), report).await
+    }
+}
+
+/// What stands behind the name of the command that a prompt calls.
+fn arguments(prompt: &Prompt) -> &str {
+    match &prompt.command {
+        Some(_) => prompt.text.as_str(),
+        None => called(&prompt.text).map_or("", |(_, arguments)| arguments),
     }
 }
 

@@ -25,7 +25,10 @@ pub(crate) async fn close_below(setup: &Setup, id: &SessionId, messages: &[Turne
         let children = setup.journal.children(&id, MAX_CHILDREN).await?;
         for child in children.into_iter().filter(|child| child.time.updated >= since) {
             let Ok(_lease) = setup.journal.claim(&child.id) else { continue };
-            let history = setup.journal.history(&child.id).await?;
+            let mut history = setup.journal.history(&child.id).await?;
+            if let Some(past) = &setup.options.past {
+                past.settle(&setup.journal, &setup.clock, &child.id, &mut history).await?;
+            }
             let why = Failure::aborted(CUT_OFF);
             let open = close_all(&child, history.messages(), setup.clock.now_ms(), &why);
             setup.journal.record_all(open).await?;
@@ -39,7 +42,10 @@ pub(crate) async fn close_below(setup: &Setup, id: &SessionId, messages: &[Turne
 pub(crate) async fn report_cut_off(setup: &Setup, record: &Record, history: &mut History) -> Result<(), SessionError> {
     for (id, about) in unreported(history.messages()) {
         let (Some(child), Ok(_lease)) = (setup.journal.session(&id).await?, setup.journal.claim(&id)) else { continue };
-        let below = setup.journal.history(&id).await?;
+        let mut below = setup.journal.history(&id).await?;
+        if let Some(past) = &setup.options.past {
+            past.settle(&setup.journal, &setup.clock, &id, &mut below).await?;
+        }
         let why = Failure::aborted(CUT_OFF);
         setup.journal.record_all(close_all(&child, below.messages(), setup.clock.now_ms(), &why)).await?;
         let said = said(setup, &id).await;

@@ -3,7 +3,9 @@
 use haft_project::Files;
 use haft_protocol::{Clock, Event, History, MessageId, Part, PartKind, RetryTime, SessionId};
 use haft_snapshot::Hash;
+use haft_store::Journal;
 
+use crate::error::SessionError;
 use crate::snapshots::{Recorded, Snapshots};
 
 /// What is needed to take changes to files back. A handle, cheap to clone.
@@ -65,6 +67,29 @@ impl Past {
             events.push(Event::PartUpdated { session_id: session.clone(), part: Box::new(part), time: now });
         }
         events
+    }
+
+    /// Stores what a killed process left of the session `id`, whose lease is held and whose `history` is given.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be stored; then the next one finds it again.
+    pub(crate) async fn settle(
+        &self,
+        journal: &Journal,
+        clock: &Clock,
+        id: &SessionId,
+        history: &mut History,
+    ) -> Result<(), SessionError> {
+        for turned in history.messages() {
+            clock.follow(turned.info.id());
+            turned.parts.iter().for_each(|part| clock.follow(&part.id));
+        }
+        let events = self.rest(clock, id, history, true).await;
+        journal.record_all(events.clone()).await?;
+        events.iter().for_each(|event| history.apply(event));
+        self.stored(&events);
+        Ok(())
     }
 
     /// The parts among `events` are stored, so nobody else has to remember what they say.

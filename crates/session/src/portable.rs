@@ -67,8 +67,8 @@ impl Portable {
     }
 
     /// Reads the file's form. Messages and parts that are of no known kind or broken are left out, and fields without a
-    /// place are; each is named in `left_out`. So are the lists of what was done to files: undo would do what they say to
-    /// files here, and who wrote the file may have made them up.
+    /// place are; each is named in `left_out`. So are the lists of what was done to files, and the sessions that did tasks: undo
+    /// would do what they say to files here, and who wrote the file may have made them up.
     ///
     /// # Errors
     ///
@@ -257,6 +257,12 @@ impl Left {
                 put(fields, "time", json!({"start": 0, "end": 0}));
             }
         }
+        // Whom a task was done by is whose changes are taken back with it.
+        if let Some(Value::Object(metadata)) = value.pointer_mut("/state/metadata")
+            && metadata.remove("sessionId").is_some()
+        {
+            self.note("which sessions its tasks were, so that undo leaves those alone".to_owned());
+        }
         match serde_json::from_value::<Part>(value.clone()) {
             Ok(Part { kind: PartKind::Patch { .. }, .. }) => {
                 self.note("what was done to files, so that undo leaves files alone".to_owned());
@@ -385,9 +391,15 @@ mod tests {
         hostile["info"]["revert"] = json!({"messageID": "msg_1", "snapshot": hash, "diff": null});
         let patch = json!({"id": "prt_7", "sessionID": "ses_x", "messageID": "msg_2", "type": "patch", "hash": hash,
                            "files": ["/home/me/.profile"]});
-        hostile["messages"][1]["parts"] = json!([patch]);
+        let task = json!({"id": "prt_8", "sessionID": "ses_x", "messageID": "msg_2", "type": "tool", "callID": "c", "tool": "task",
+                          "state": {"status": "completed", "input": {}, "output": "", "title": "", "time": {"start": 0, "end": 1},
+                                    "metadata": {"sessionId": "ses_of_somebody_else", "kept": true}}});
+        hostile["messages"][1]["parts"] = json!([patch, task]);
         let read = Portable::read(hostile).unwrap();
-        assert_eq!(read.messages[1].parts, []);
+        assert_eq!(read.messages[1].parts.len(), 1);
+        let task = json!(read.messages[1].parts[0]);
+        assert_eq!(task["state"]["metadata"], json!({"kept": true}));
+        assert_eq!(read.left_out["which sessions its tasks were, so that undo leaves those alone"], 1);
         assert_eq!(read.left_out["what was done to files, so that undo leaves files alone"], 1);
         let revert = read.info.revert.unwrap();
         assert_eq!((revert.message_id.as_str(), revert.snapshot), ("msg_1", None));

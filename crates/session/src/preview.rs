@@ -11,6 +11,7 @@ use crate::assemble::Projection;
 use crate::cast::Casting;
 use crate::driver::memory;
 use crate::error::SessionError;
+use crate::hooked::opening;
 use crate::instructions::Instructions;
 use crate::intake::{Intake, Taken};
 use crate::kin::Kin;
@@ -42,13 +43,16 @@ enum First {
 }
 
 async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) -> Result<First, SessionError> {
-    let memory = memory(setup, record, &History::default(), Vec::new(), kin.clone());
+    let mut memory = memory(setup, record, &History::default(), Vec::new(), kin.clone());
+    memory.context = opening(setup, record, &kin, true).await;
     let mut instructions = Instructions::default();
     let asker = Asker { session: record.id.clone(), call: None };
     let (wanted, pages) = (&setup.options.instructions, setup.options.pages.as_deref());
     instructions.refresh(wanted, pages, &setup.place, &setup.gate, &asker).await;
+    memory.sent.wait(&setup.registry).await;
     let (cast, command) = Casting::new(Arc::clone(setup), kin.variant.clone()).of(&prompt)?;
-    let role = Role::new(setup, cast, record, &memory, &instructions.text(&memory.marks));
+    let mut role = Role::new(setup, cast, record, &memory, &instructions.text(&memory.marks));
+    role.equip(setup, &memory).await;
     let intake = Intake { setup: Arc::clone(setup), calls: role.calls.clone() };
     let Taken { id, cast, parts, .. } = intake.take(prompt, Arc::clone(&role.cast), command).await?;
     if let Some(crew) = &role.calls.crew

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use haft_permission::{Action, Rule, Rules, matches};
 use haft_protocol::Session;
-use haft_tool::{Belongings, Marks, Spec};
+use haft_tool::{Belongings, Marks, Registry, Spec, TOOLS_BUDGET};
 
-use crate::Toolset;
 use crate::agent;
 use crate::calls::Calls;
 use crate::cast::Cast;
@@ -14,10 +14,13 @@ use crate::hand_over::Wish;
 use crate::hands::TASK;
 use crate::kin::Kin;
 use crate::policy;
+use crate::sent::Sent;
 use crate::setup::Setup;
+use crate::skills;
 use crate::system;
 use crate::task::Crew;
 use crate::todos::Todos;
+use crate::{Agent, Toolset};
 
 /// Who answers, with everything they work with.
 pub(crate) struct Role {
@@ -36,8 +39,12 @@ pub(crate) struct Memory {
     pub kin: Kin,
     /// Who is to go on.
     pub wish: Wish,
+    /// The definitions that models were sent.
+    pub sent: Sent,
     /// When the session was opened, in Unix milliseconds: its today, for as long as it is open.
     pub opened: u64,
+    /// What hooks want the model to be told besides, in every system prompt.
+    pub context: String,
 }
 
 impl Role {
@@ -50,19 +57,45 @@ impl Role {
         instructions: &str,
     ) -> Self {
         let calls = calls(setup, &cast, record, memory);
-        let mut tools = told(calls.registry.specs(), &setup.agents, &calls.rules);
-        // Where no further task may begin there is no use in being told of it.
-        tools.retain(|spec| spec.name != TASK || memory.kin.depth < setup.options.tasks.depth);
-        let mut role = Self { cast, calls, tools, system: String::new() };
+        let mut role = Self { cast, calls, tools: Vec::new(), system: String::new() };
+        role.tools = role.definitions(&role.calls.registry, setup, memory);
         role.tell(setup, memory, instructions);
         role
+    }
+
+    /// Waits for those who have tools to offer, as far as anybody waits for them, and settles what this agent is sent on
+    /// this model for as long as the session is open.
+    pub(crate) async fn equip(&mut self, setup: &Setup, memory: &Memory) {
+        let key =
+            format!("{} {} {}", self.cast.agent.name, self.cast.model.reference.provider_id, self.cast.model.api_id);
+        self.tools = match memory.sent.get(&key) {
+            Some(tools) => tools,
+            None => {
+                memory.sent.wait(&setup.registry).await;
+                self.calls = self.calls.current();
+                let tools = self.definitions(&self.calls.registry, setup, memory);
+                memory.sent.settle(key, setup.registry.hooks().definitions(tools).await)
+            }
+        };
+    }
+
+    /// The definitions of the tools of `registry`.
+    fn definitions(&self, registry: &Registry, setup: &Setup, memory: &Memory) -> Vec<Spec> {
+        let mut tools = told(registry.specs(), &setup.agents, &self.calls.rules);
+        // Where no further task may begin there is no use in being told of it.
+        tools.retain(|spec| spec.name != TASK || memory.kin.depth < setup.options.tasks.depth);
+        tools
     }
 
     /// Writes the system prompt anew.
     pub(crate) fn tell(&mut self, setup: &Setup, memory: &Memory, instructions: &str) {
         let Cast { agent, model, .. } = &*self.cast;
         let words = agent.voice_on(&model.api_id, model.toolset);
-        self.system = system::prompt(&words, &setup.place, &model.reference, memory.opened, instructions);
+        let allowed = |permission: &str| !self.calls.rules.hides(permission);
+        let notes: String = setup.options.notes.iter().map(|note| note.text(&allowed)).collect();
+        let skills = skills::list(&setup.options.skills, &self.calls.rules, &self.calls.registry);
+        let behind = format!("{instructions}{notes}{skills}{}", memory.context);
+        self.system = system::prompt(&words, &setup.place, &model.reference, memory.opened, &behind);
     }
 }
 
@@ -70,14 +103,8 @@ impl Role {
 pub(crate) fn calls(setup: &Arc<Setup>, cast: &Arc<Cast>, record: &Session, memory: &Memory) -> Calls {
     let own = policy::session_rules(record.permission.as_deref().unwrap_or_default());
     let rules = cast.agent.rules.clone().own(setup.rules.iter().cloned()).own(own);
-    // What a rule closes altogether is neither offered nor run when it is called all the same.
-    let registry = setup.registry.offered(&cast.model.api_id, |permission| !rules.hides(permission));
-    let registry = match cast.model.toolset {
-        Toolset::Full => registry,
-        Toolset::Small => registry.small(),
-    };
     Calls {
-        registry,
+        registry: registry(setup, cast, &rules),
         gate: setup.gate.clone(),
         questions: setup.questions.clone(),
         marks: memory.marks.clone(),
@@ -92,9 +119,40 @@ pub(crate) fn calls(setup: &Arc<Setup>, cast: &Arc<Cast>, record: &Session, memo
             cast: Arc::clone(cast),
             record: record.clone(),
             kin: memory.kin.clone(),
+            tree: None,
         })),
         task_model: None,
         wish: memory.wish.clone(),
+    }
+}
+
+/// The tools that there are now for the agent of `cast` under `rules`.
+pub(crate) fn registry(setup: &Setup, cast: &Cast, rules: &Rules) -> Registry {
+    let Cast { agent, model, .. } = cast;
+    offered(&setup.registry, agent, rules, &model.api_id, model.toolset, setup.options.tools_budget)
+}
+
+/// The tools of `registry` that there are now for `agent` under `rules`, on the model that its vendor calls `model`. No
+/// more than `budget` tokens of definitions of sources are sent.
+pub fn offered(
+    registry: &Registry,
+    agent: &Agent,
+    rules: &Rules,
+    model: &str,
+    toolset: Toolset,
+    budget: Option<usize>,
+) -> Registry {
+    // What the user says of one agent counts more than what they say of all.
+    let wants = |rule: &Rule, name: &str| {
+        rule.action != Action::Deny && rule.permission != "*" && matches(&rule.permission, name)
+    };
+    let registry = registry.now().again(|name| agent.own.iter().any(|rule| wants(rule, name)));
+    // What a rule closes altogether is neither offered nor run when it is called all the same.
+    let registry = registry.offered(model, |permission| !rules.hides(permission));
+    match toolset {
+        Toolset::Full => registry.fitted(budget.unwrap_or(TOOLS_BUDGET)),
+        // What it is not told of it can still look for.
+        Toolset::Small => registry.small().fitted(0),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The handle to a session: what anybody may ask of one.
 
 use haft_llm::Request;
-use haft_protocol::{Event, FileDiff, MessageId, Session as Record, SessionId, SessionTime, Tokens};
+use haft_protocol::{Event, FileDiff, MessageId, Session as Record, SessionId, SessionTime, Tokens, TurnSummary};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -177,6 +177,22 @@ impl Session {
     pub async fn compact(&self, focus: Option<String>) -> Result<TurnEnd, SessionError> {
         let (done, end) = oneshot::channel();
         self.ask(Inbox::Compact(focus, done), end).await
+    }
+
+    /// Has a small model say in words what the turn that answers `prompt`, or the last one, came to; it is kept as that
+    /// prompt's `summary`, whatever the settings say of turns that end.
+    ///
+    /// [`Session::abort`] stops it. Takes a minute at most.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a turn runs; [`SessionError::NoSummary`]; when there is no such turn, or the store
+    /// fails.
+    pub async fn describe(&self, prompt: Option<MessageId>) -> Result<TurnSummary, SessionError> {
+        let (done, described) = oneshot::channel();
+        let ended = || SessionError::Ended(self.id.clone());
+        self.inbox.send(Inbox::Describe(prompt, done)).await.map_err(|_| ended())?;
+        described.await.unwrap_or_else(|_| Err(ended()))
     }
 
     /// Gives it another title.

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use haft_permission::{Gate, Rule};
 use haft_project::Place;
 use haft_protocol::Clock;
 use haft_store::Journal;
 use haft_tool::Registry;
 
-use crate::{Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, TaskLimits, Worktrees};
+use crate::{
+    Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, Skill, TaskLimits, Worktrees,
+};
 
 /// Everything a session needs that is not the conversation.
 #[derive(Clone)]
@@ -46,8 +49,14 @@ pub struct Options {
     pub models: Option<Arc<dyn Models>>,
     /// Prompts that are called by a name, weakest first; they lie over those that are built in.
     pub commands: Vec<Command>,
+    /// Skills that models are told of.
+    pub skills: Vec<Skill>,
     /// Where a project and its user say how to work.
     pub instructions: InstructionFiles,
+    /// What is said behind the instructions, in this order.
+    pub notes: Vec<Arc<dyn Note>>,
+    /// Who has further commands: prompts that somebody else writes.
+    pub prompts: Option<Arc<dyn Prompts>>,
     /// Who reads those that are at an address; they are left out where nobody does.
     pub pages: Option<Arc<dyn Pages>>,
     /// How far it may go by itself.
@@ -68,6 +77,9 @@ pub struct Options {
     pub tasks: Tasks,
     /// Who makes work trees for tasks; there are none where nobody does.
     pub worktrees: Option<Arc<dyn Worktrees>>,
+    /// Most tokens that the definitions of tools of others may take in a request;
+    /// [`TOOLS_BUDGET`](haft_tool::TOOLS_BUDGET) where left out.
+    pub tools_budget: Option<usize>,
     /// How a long session is made shorter.
     pub compaction: Compaction,
     /// The model for titles, where they are wanted and no agent `title` names another.
@@ -107,6 +119,27 @@ pub struct TurnLimits {
     pub steps: Option<u32>,
     /// Most dollars that the whole session may cost, its tasks included. No step is begun once they are spent.
     pub cost: Option<f64>,
+}
+
+/// Something that is said in the system prompt behind the instructions: what servers of tools say about themselves.
+pub trait Note: Send + Sync {
+    /// The text, beginning with a blank line; empty where there is nothing to say. `allowed` tells whether a permission is
+    /// one that the rules do not close altogether. Asked for when the system prompt is written, and not before it is known
+    /// what tools there are.
+    fn text(&self, allowed: &dyn Fn(&str) -> bool) -> String;
+}
+
+/// Prompts that somebody else writes, called like commands. Nothing in them is run, and nothing that they name is read
+/// without leave.
+pub trait Prompts: Send + Sync {
+    /// The names that there are now, and what each is for.
+    fn all(&self) -> Vec<(String, String)>;
+    /// The prompt called `name`, for these arguments.
+    ///
+    /// # Errors
+    ///
+    /// A text for people that says why there is none.
+    fn get<'a>(&'a self, name: &'a str, arguments: Vec<String>) -> BoxFuture<'a, Result<String, String>>;
 }
 
 /// Finds models by their names.

@@ -215,7 +215,8 @@ impl Turn<'_> {
                 let _ = done.send(Err(ToolError::Denied(why.clone())));
                 return Done { slot, ended, circled };
             }
-            let result = calls.call(&message, &call, &prepared, cancel, report).await;
+            let mut prepared = prepared;
+            let result = calls.call(&message, &call, &mut prepared, cancel, report).await;
             let patch = calls.changed(&message, &call).await;
             let _ = done.send(not_run(&prepared, result.clone()));
             let ended = Ended { patch, ..calls.ended(&message, prepared.input, start, result) };
@@ -301,7 +302,12 @@ async fn may_circle(
 fn refused(calls: &Calls, prepared: Prepared, why: &Denied) -> Ended {
     let text = match why {
         Denied::Nobody { .. } | Denied::Rule { .. } => AGAIN.to_owned(),
-        Denied::Rejected | Denied::Advised(_) | Denied::Dismissed | Denied::Along | Denied::Closed => why.to_string(),
+        Denied::Rejected
+        | Denied::Hook { .. }
+        | Denied::Advised(_)
+        | Denied::Dismissed
+        | Denied::Along
+        | Denied::Closed => why.to_string(),
     };
     let mut metadata = Object::new();
     metadata.insert("kind".to_owned(), "denied".into());

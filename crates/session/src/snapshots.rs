@@ -2,14 +2,17 @@
 
 mod around;
 mod cut_off;
+mod edits;
 mod known;
 mod ledger;
 mod passing;
+mod repositories;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_permission::Asker;
 use haft_project::{Announced, Commanded, Planned, Recorder, Refused, Standing};
@@ -109,9 +112,30 @@ impl Snapshots {
             announced.borrow_mut().push(change.clone());
             self.settled(change)
         };
-        self.inner.ledger.load(session, settled, cut_off);
-        passing::sweep(&self.inner.keep, &announced.into_inner());
+        let begun = |changes: &[Change]| announced.borrow_mut().extend_from_slice(changes);
+        self.inner.ledger.load(session, settled, begun, cut_off);
+        passing::sweep(&self.inner.keep, &announced.into_inner(), Duration::ZERO);
         self.take_all(session)
+    }
+
+    /// Does `work`, which makes `changes` beside the doors that announce them. A process that is killed meanwhile leaves a word
+    /// of it, so that what it had half written is found.
+    pub fn rewinding<T>(&self, session: &SessionId, changes: Vec<Change>, work: impl FnOnce() -> T) -> T {
+        let number = self.inner.ledger.rewinds(session, changes);
+        let done = work();
+        self.inner.ledger.ended(session, number);
+        done
+    }
+
+    /// Removes what killed processes left half written in the tree that commands work in, of sessions that nobody opened
+    /// since. What is younger than `age` somebody may be writing. Blocks.
+    pub fn sweep_left(&self, age: Duration) {
+        let Some(root) = self.inner.around.as_ref().map(|around| &around.ground().root) else { return };
+        for session in self.inner.ledger.left() {
+            let mut announced = self.inner.ledger.announced(&session);
+            announced.retain(|change| change.path.starts_with(root));
+            passing::sweep(&self.inner.keep, &announced, age);
+        }
     }
 
     /// What has become of a change that was announced before the process was killed.
@@ -145,6 +169,25 @@ impl Snapshots {
             },
             Standing::Folder { mode } => State::Folder { mode },
             Standing::Other(why) => State::Unkept { why },
+        }
+    }
+
+    /// What an announced change left where `now` stands, if it `happened`; `None` where it did nothing.
+    fn became(&self, change: &Change, happened: bool, now: Standing) -> Option<State> {
+        match (&change.after, now) {
+            // Whatever somebody else has made of it by now is theirs.
+            (State::File { content, size, .. }, Standing::File { mode, .. }) if happened => {
+                Some(State::File { content: *content, size: *size, mode })
+            }
+            (State::File { .. } | State::Absent, _) if happened => Some(change.after.clone()),
+            // It failed, and may have been torn half way: what is as it was to be is its doing, and nothing else.
+            (State::File { content, .. }, now @ Standing::File { .. }) => {
+                Some(self.state(now)).filter(|now| now.content() == Some(content))
+            }
+            (State::Absent, Standing::Nothing) => Some(State::Absent),
+            (State::Folder { .. }, Standing::Folder { mode }) => Some(State::Folder { mode }),
+            (State::Unkept { .. }, now) if happened => Some(self.state(now)),
+            _ => None,
         }
     }
 
@@ -186,27 +229,25 @@ fn unkept(error: &KeepError) -> State {
 impl Recorder for Snapshots {
     fn before_files(&self, asker: &Asker, files: Vec<Planned<'_>>) -> Announced {
         let made = folders(&files);
-        let changes = made.chain(files.into_iter().map(|planned| self.planned(planned))).collect();
-        Announced(self.inner.ledger.announce(&asker.session, asker.call.as_ref(), changes))
+        let changes: Vec<Change> = made.chain(files.into_iter().map(|planned| self.planned(planned))).collect();
+        let number = self.inner.ledger.announce(&asker.session, asker.call.as_ref(), changes.clone());
+        if let Some(around) = &self.inner.around {
+            around.edits().announced(number, &changes);
+        }
+        Announced(number)
     }
 
     fn after_files(&self, announced: Announced, happened: bool, files: Vec<Standing>) {
         let mut files = files.into_iter();
-        self.inner.ledger.happened(announced.0, |change| {
-            if let State::Folder { .. } = change.after {
-                return Some(self.state(Standing::at(&change.path)));
-            }
-            let now = files.next().unwrap_or(Standing::Nothing);
-            match (happened, &change.after, now) {
-                (true, State::File { content, size, .. }, Standing::File { mode, .. }) => {
-                    Some(State::File { content: *content, size: *size, mode })
-                }
-                // It failed, and may have been torn half way; or somebody was faster.
-                (_, _, now) => Some(self.state(now)),
-            }
+        let changes = self.inner.ledger.happened(announced.0, |change| {
+            let now = match change.after {
+                State::Folder { .. } => Standing::at(&change.path),
+                _ => files.next().unwrap_or(Standing::Nothing),
+            };
+            self.became(change, happened, now)
         });
         if let Some(around) = &self.inner.around {
-            self.inner.ledger.told(announced.0, |change| around.edited(&change.path, &change.after));
+            around.edits().happened(announced.0, &changes);
         }
     }
 

@@ -141,12 +141,14 @@ impl Turn<'_> {
                     }
                 }
             }
-            let events = merged(chunks).into_iter().flat_map(|chunk| fold.push(chunk)).collect();
+            let mut events: Vec<Event> = merged(chunks).into_iter().flat_map(|chunk| fold.push(chunk)).collect();
+            self.completed(&mut events).await;
             self.record_all(events).await?;
         }
         // The connection is of no more use, and a vendor charges for what it goes on writing.
         drop(stream);
-        let (events, folded) = fold.close();
+        let (mut events, folded) = fold.close();
+        self.completed(&mut events).await;
         self.record_all(events).await?;
         Ok((broken, folded))
     }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use haft_permission::{Grant, Rules};
+use haft_project::Worktree;
 use haft_protocol::{Id, ModelRef, Object, OutputFormat, Session as Record, SessionId, SessionModel};
 use haft_tool::{Delegate, PlanFile, Task, TaskEnd, TaskResult, ToolError, with_causes};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::apart;
 use crate::background::Notice;
 use crate::cast::{Cast, Casting};
 use crate::delegates::delegates;
@@ -27,6 +29,8 @@ pub(crate) struct Crew {
     /// The session that they work for, as it was when its role was taken.
     pub record: Record,
     pub kin: Kin,
+    /// The work tree that tasks of it work in, where they work apart.
+    pub tree: Option<Arc<Worktree>>,
 }
 
 /// A model as a command names it for the task that it is.
@@ -160,6 +164,18 @@ impl Crew {
                     work::result(&crew.setup, begun, end, &stop).await
                 }
             };
+            let result = match (result, &crew.tree) {
+                (Ok(mut result), Some(tree)) => {
+                    let told = apart::waiting(tree, &task_id, &task.agent).await;
+                    result.text = format!("{}\n\n{told}", result.text).trim_start().to_owned();
+                    Ok(result)
+                }
+                (Err(ToolError::Failed(why)), Some(tree)) => {
+                    let told = apart::waiting(tree, &task_id, &task.agent).await;
+                    Err(ToolError::Failed(format!("{why}\n\n{told}")))
+                }
+                (result, _) => result,
+            };
             let result = match result {
                 // Who stopped it knows; what it had may still be of use.
                 Err(ToolError::Cancelled) => {
@@ -226,7 +242,7 @@ impl Crew {
     }
 
     /// The earlier task of this session called `resume`, if it is one.
-    async fn earlier(&self, resume: Option<&str>) -> Result<Option<Record>, SessionError> {
+    pub(crate) async fn earlier(&self, resume: Option<&str>) -> Result<Option<Record>, SessionError> {
         let Some(id) = resume.and_then(|id| SessionId::parse(id.trim()).ok()) else { return Ok(None) };
         let record = self.setup.journal.session(&id).await?;
         Ok(record.filter(|record| record.parent_id.as_ref() == Some(&self.record.id)))

@@ -100,6 +100,10 @@ pub(crate) struct State {
     pub misses: u32,
     /// Whether the conversation was made shorter and no step was taken since.
     pub compacted: bool,
+    /// The conversation as hooks want the next request to show it, where they want it otherwise.
+    pub shown: Option<History>,
+    /// How often hooks let the turn go on that was about to end.
+    pub went_on: u32,
 }
 
 /// What a turn leaves to the next one.
@@ -204,7 +208,7 @@ impl Turn<'_> {
             self.state.steps = self.state.steps.saturating_add(1);
             let is_last = most.is_some_and(|most| self.state.steps >= most);
             let request = match self.make_room(is_last).await? {
-                Room::Request(request) => *request,
+                Room::Request(request) => self.hooked(*request).await,
                 Room::End(stop) => return Ok(stop),
             };
             let form = self.form();
@@ -213,6 +217,7 @@ impl Turn<'_> {
                     Made::Shorter => self.state.steps -= 1,
                     Made::Nothing => return Err(error.into()),
                     Made::Stopped => return Ok(Stop::End(TurnEnd::Aborted)),
+                    Made::Rests => return Ok(Stop::End(given())),
                 },
                 // Before words end the turn: they may not have the form.
                 Next::Done(TurnEnd::Finished(_)) if let Some(form) = &form => {
@@ -221,7 +226,7 @@ impl Turn<'_> {
                     }
                 }
                 Next::RunCalls(answer, calls) if let Some(form) = &form => {
-                    let through = Self::taking(self.role.calls.naming(&self.named()), form, is_last);
+                    let through = Self::taking(self.role.calls.current().naming(&self.named()), form, is_last);
                     if let Some(end) = self.run_calls(&through, *answer, calls).await? {
                         return Ok(Stop::End(end));
                     }
@@ -233,7 +238,10 @@ impl Turn<'_> {
                 Next::Done(TurnEnd::Finished(_)) if is_last && self.state.steps > 1 => {
                     return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));
                 }
-                Next::Done(end) => return Ok(Stop::End(end)),
+                Next::Done(end) => match self.goes_on(&end).await {
+                    Some(because) => self.prompt = self.say(Arc::clone(&self.role.cast), &because).await?,
+                    None => return Ok(Stop::End(end)),
+                },
                 Next::Again if is_last => return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps })),
                 Next::Again => {}
                 // It was offered no tools; what it calls all the same is closed on the way out.
@@ -241,7 +249,7 @@ impl Turn<'_> {
                     return Ok(Stop::End(TurnEnd::Limit { steps: self.state.steps }));
                 }
                 Next::RunCalls(answer, calls) => {
-                    let through = self.role.calls.naming(&self.named());
+                    let through = self.role.calls.current().naming(&self.named());
                     if let Some(end) = self.run_calls(&through, *answer, calls).await? {
                         return Ok(Stop::End(end));
                     }
@@ -282,7 +290,7 @@ impl Turn<'_> {
     /// As [`Turn::compact`], and when there is nothing to sum up.
     pub(crate) async fn run_compaction(mut self, focus: Option<String>) -> Result<TurnEnd, TurnError> {
         let result = match self.compact(&Why::Asked(focus)).await {
-            Ok(Made::Shorter) => Ok(Stop::End(given())),
+            Ok(Made::Shorter | Made::Rests) => Ok(Stop::End(given())),
             Ok(Made::Nothing) => Err(TurnError::NothingToSumUp),
             Ok(Made::Stopped) => Ok(Stop::End(TurnEnd::Aborted)),
             Err(error) => Err(error),
@@ -318,8 +326,10 @@ impl Turn<'_> {
         let Role { system, tools, cast, .. } = self.role;
         let setup = self.setup;
         let remind = |agent: &str, before: Option<&str>| crate::role::remind(setup, agent, before);
-        let Assembled { request, estimate } =
-            self.projection.request(system, self.history, tools, &cast.model, &remind);
+        let Assembled { request, estimate } = match &self.state.shown {
+            Some(shown) => Projection::default().request(system, shown, tools, &cast.model, &remind),
+            None => self.projection.request(system, self.history, tools, &cast.model, &remind),
+        };
         self.projection.gauge.ask(estimate.total());
         let mut request = cast.tuned(request);
         let calls_tools = cast.model.calls_tools;

@@ -27,7 +27,7 @@ use haft_tool::with_causes;
 
 use self::disk::Done;
 pub(crate) use self::gather::Patch;
-use self::gather::{Gathered, gather};
+use self::gather::{Below, Gathered, gather};
 use self::point::NoPoint;
 pub(crate) use self::point::Point;
 use crate::calls::everything;
@@ -152,7 +152,10 @@ impl Hand<'_> {
         let stands = self.stands();
         let target = point::find(self.history, stands.as_ref(), &rewind.to).map_err(|none| self.none(none, rewind))?;
         let gathered = match &target {
-            Some(point) => gather(self.journal, &self.record.id, self.history, Some(point), true).await?,
+            Some(point) => {
+                let below = Below::Hold(self.clock, self.past);
+                gather(self.journal, &self.record.id, self.history, Some(point), below).await?
+            }
             None => Gathered::default(),
         };
         let prompts = self.prompts(stands.as_ref(), target.as_ref());
@@ -186,10 +189,11 @@ impl Hand<'_> {
             let snapshot = Some(put(&past, ahead).await?);
             self.store(Some(revert(&aim, snapshot, None))).await?;
         }
-        let (make, planned) = (past.clone(), plan.clone());
+        let (make, planned, id) = (past.clone(), plan.clone(), self.record.id.clone());
         let outcomes = blocking(move || {
             let Past { snapshots, files } = &make;
-            planned.iter().map(|planned| disk::make(files, snapshots.keep(), &grant, planned)).collect::<Vec<_>>()
+            let mut make = |planned: &Planned| disk::make(files, snapshots.keep(), &grant, planned);
+            snapshots.rewinding(&id, intended, || planned.iter().map(&mut make).collect::<Vec<_>>())
         })
         .await?;
         let done = settle_fates(&mut rewound.files, &plan, &outcomes);
@@ -250,8 +254,10 @@ impl Hand<'_> {
         };
         let list = changes(&past, hash).await.unwrap_or_default();
         let grant = self.grant(list.iter().map(|change| change.path.clone())).await?;
+        let id = self.record.id.clone();
         let now = blocking(move || {
-            let done = disk::finish(&past.files, past.snapshots.keep(), &grant, list);
+            let finish = || disk::finish(&past.files, past.snapshots.keep(), &grant, list.clone());
+            let done = past.snapshots.rewinding(&id, list.clone(), finish);
             let hash = if done.is_empty() { Ok(None) } else { past.snapshots.keep().put_changes(&done).map(Some) };
             hash.map_err(|error| SessionError::Undo(with_causes(&error)))
         })
@@ -263,7 +269,7 @@ impl Hand<'_> {
     pub(crate) async fn commit(&mut self) -> Result<bool, SessionError> {
         self.settle().await?;
         let Some(point) = self.stands() else { return Ok(false) };
-        let below = gather(self.journal, &self.record.id, self.history, Some(&point), false).await?;
+        let below = gather(self.journal, &self.record.id, self.history, Some(&point), Below::Read).await?;
         let mut events = commit::removed(self.record, self.history, &point);
         // What those below did is taken back with it, and must not be once more.
         let theirs = below.patches.iter().filter(|patch| patch.is_ours && patch.part.session_id != self.record.id);
@@ -294,7 +300,7 @@ impl Hand<'_> {
         let messages = self.history.messages();
         let at = |point: Option<&Point>| point.map_or(messages.len(), |point| point.at);
         let (from, to) = (at(stands).min(at(target)), at(stands).max(at(target)));
-        messages[from..to].iter().filter_map(point::words).collect()
+        (from..to).filter_map(|at| point::words(messages, at)).collect()
     }
 
     /// What taking back has changed so far.
@@ -337,10 +343,10 @@ impl Hand<'_> {
     async fn finish(&mut self, past: &Past, revert: Option<Revert>) -> Result<(), SessionError> {
         self.record.revert = revert;
         let stands = self.stands();
-        let all = gather(self.journal, &self.record.id, self.history, None, false).await?;
+        let all = gather(self.journal, &self.record.id, self.history, None, Below::Read).await?;
         let hidden = match &stands {
             None => Gathered::default(),
-            Some(point) => gather(self.journal, &self.record.id, self.history, Some(point), false).await?,
+            Some(point) => gather(self.journal, &self.record.id, self.history, Some(point), Below::Read).await?,
         };
         let tally = tally(past, Tally::default(), without(all.patches, &hidden)).await;
         let summary = tally.summary();
@@ -400,15 +406,8 @@ pub(crate) async fn rewind_stored(
     let _lease = journal.claim(id)?;
     let mut record = journal.session(id).await?.ok_or_else(unknown)?;
     let mut history = journal.history(id).await?;
-    for turned in history.messages() {
-        clock.follow(turned.info.id());
-        turned.parts.iter().for_each(|part| clock.follow(&part.id));
-    }
     if let Some(past) = past {
-        let events = past.rest(clock, id, &history, true).await;
-        journal.record_all(events.clone()).await?;
-        events.iter().for_each(|event| history.apply(event));
-        past.stored(&events);
+        past.settle(journal, clock, id, &mut history).await?;
     }
     Hand { journal, clock, gate, past, record: &mut record, history: &mut history }.rewind(rewind).await
 }
@@ -454,7 +453,7 @@ pub(crate) async fn since(
             Some(Point::whole(history, first).ok_or_else(no_message)?)
         }
     };
-    Ok(gather(journal, id, history, point.as_ref(), false).await?.patches)
+    Ok(gather(journal, id, history, point.as_ref(), Below::Read).await?.patches)
 }
 
 /// What the turn of `prompt`, or the whole session, has done to files that is not taken back.
@@ -476,10 +475,10 @@ pub(crate) async fn diffs(
             (Some(from), until)
         }
     };
-    let patches = gather(journal, id, &history, from.as_ref(), false).await?.patches;
+    let patches = gather(journal, id, &history, from.as_ref(), Below::Read).await?.patches;
     let hidden = match &until {
         None => Gathered::default(),
-        Some(until) => gather(journal, id, &history, Some(until), false).await?,
+        Some(until) => gather(journal, id, &history, Some(until), Below::Read).await?,
     };
     let patches = without(patches, &hidden);
     Ok(tally(past, Tally::default(), patches).await.diffs())

@@ -74,7 +74,11 @@ pub(crate) async fn follow(
             biased;
             end = turns.next() => match end {
                 Some(end) => last = Some(end),
-                None => return End { end: last.unwrap_or(Ok(TurnEnd::Aborted)), late },
+                // Whoever was told that the prompt is taken gets their answer: what comes from here on is refused.
+                None => match last_words(&mut more).filter(|_| !stopping) {
+                    Some(prompt) => turns.push(session.prompt(prompt).boxed()),
+                    None => return End { end: last.unwrap_or(Ok(TurnEnd::Aborted)), late },
+                },
             },
             () = cancel.cancelled(), if !stopping => {
                 stopping = true;
@@ -101,6 +105,15 @@ pub(crate) async fn follow(
             }
         }
     }
+}
+
+/// A prompt that came with the end. No further one is taken then.
+fn last_words(more: &mut Option<&mut mpsc::Receiver<Prompt>>) -> Option<Prompt> {
+    let more = more.as_mut()?;
+    more.try_recv().ok().or_else(|| {
+        more.close();
+        more.try_recv().ok()
+    })
 }
 
 /// The next prompt for the task; waits for ever where there is none.

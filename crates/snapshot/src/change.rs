@@ -20,7 +20,7 @@ pub struct Change {
 }
 
 /// What stands at a path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum State {
     /// Nothing.

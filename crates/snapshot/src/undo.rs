@@ -2,7 +2,10 @@
 //!
 //! Each path has a chain of [`Step`]s, the latest change first. A step is made only where what stands there is exactly
 //! what the change had left: where it is something else, somebody changed it since, and that stays. So taking back never
-//! loses what is not the agent's own.
+//! loses what is not the agent's own. Calls that ran side by side may have been told in another order than they wrote in;
+//! where all of their steps follow on each other in any order, that one is taken.
+
+mod trail;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +91,11 @@ fn follow(chain: &[(State, State)], now: State, forced: bool, path: PathBuf) -> 
             break;
         }
         stands = to.clone();
+    }
+    if left == Some(Left::Theirs)
+        && let Some(end) = trail::end(chain, &now)
+    {
+        (stands, left) = (end, None);
     }
     if let (true, Some(_), Some((_, last))) = (forced, &left, chain.last())
         && is_kept(last)

@@ -22,6 +22,16 @@ pub enum StoreError {
         /// The process that owns it, if it said.
         holder: Option<u32>,
     },
+    /// Somebody on another machine, which shares the disk, owns the session.
+    #[error(
+        "session {session} is in use on the machine {host:?}; wait until that ends. Should it be gone, the session is free a minute later"
+    )]
+    BusyElsewhere {
+        /// The session.
+        session: SessionId,
+        /// The machine.
+        host: String,
+    },
     /// The place does not take writes; another one must be chosen.
     #[error(
         "cannot write {path}; make it writable, or choose another place with HAFT_DB (a file) or XDG_DATA_HOME (a folder)"
@@ -96,6 +106,7 @@ impl StoreError {
             | StoreError::Damaged { .. }
             | StoreError::Other { .. }
             | StoreError::Busy { .. }
+            | StoreError::BusyElsewhere { .. }
             | StoreError::Newer { .. } => false,
         }
     }

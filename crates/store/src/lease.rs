@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_protocol::{Id, SessionId};
 
 use crate::StoreError;
+use crate::beacon::{Beacon, Dark, host};
 use crate::open::{make_folder, private};
 
 /// Most files of ended owners that one opening looks at.
@@ -34,8 +35,15 @@ pub struct Owner {
 #[derive(Debug)]
 enum Held {
     // Closing it frees the lock. The file stays: only `Leases::sweep` may take one away.
-    File { lock: File },
-    InProcess { set: Set, id: SessionId },
+    File {
+        lock: File,
+        /// Where the lock may be this machine's alone.
+        _beacon: Option<Beacon>,
+    },
+    InProcess {
+        set: Set,
+        id: SessionId,
+    },
 }
 
 type Set = Arc<Mutex<HashSet<SessionId>>>;
@@ -44,6 +52,8 @@ type Set = Arc<Mutex<HashSet<SessionId>>>;
 #[derive(Debug)]
 pub(crate) enum Leases {
     Folder(PathBuf),
+    /// One that several machines share.
+    Shared(PathBuf),
     InProcess(Set),
 }
 
@@ -57,13 +67,38 @@ impl Leases {
         Leases::Folder(lock_folder(database))
     }
 
+    /// The same where several machines may use the database.
+    pub(crate) fn shared(database: &Path) -> Self {
+        Leases::Shared(lock_folder(database))
+    }
+
+    /// The folder of the locks, if there are any.
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Leases::Folder(folder) | Leases::Shared(folder) => Some(folder),
+            Leases::InProcess(_) => None,
+        }
+    }
+
     pub(crate) fn in_process() -> Self {
         Leases::InProcess(Set::default())
     }
 
     pub(crate) fn claim(&self, id: &SessionId) -> Result<Lease, StoreError> {
         let held = match self {
-            Leases::Folder(folder) => claim_file(folder, id)?,
+            Leases::Folder(folder) => Held::File { lock: claim_file(folder, id)?, _beacon: None },
+            Leases::Shared(folder) => {
+                let lock = claim_file(folder, id)?;
+                let path = folder.join(format!("{id}.host"));
+                let beacon = Beacon::light(&path, &host()).map_err(|dark| match dark {
+                    Dark::Held(host) => {
+                        let name = host.split(' ').next().unwrap_or_default().to_owned();
+                        StoreError::BusyElsewhere { session: id.clone(), host: name }
+                    }
+                    Dark::Io(error) => StoreError::io(&path, error),
+                })?;
+                Held::File { lock, _beacon: Some(beacon) }
+            }
             Leases::InProcess(set) => {
                 if !lock(set).insert(id.clone()) {
                     return Err(StoreError::Busy { session: id.clone(), holder: Some(std::process::id()) });
@@ -77,7 +112,7 @@ impl Leases {
     /// Who works on a session, as far as they said and live on this machine. Takes no lock, so it is in nobody's way.
     pub(crate) fn owner(&self, id: &SessionId) -> Option<Owner> {
         match self {
-            Leases::Folder(folder) => {
+            Leases::Folder(folder) | Leases::Shared(folder) => {
                 let mut file = File::open(folder.join(id.as_str())).ok()?;
                 let since = file.metadata().and_then(|meta| meta.modified()).ok()?;
                 let since = since.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis();
@@ -93,7 +128,7 @@ impl Leases {
 
     /// The process that works on any session here, if one does.
     pub(crate) fn any_held(&self) -> Option<u32> {
-        let Leases::Folder(folder) = self else { return None };
+        let folder = self.folder()?;
         let files = folder.read_dir().ok()?.flatten().map(|file| file.path()).filter(|path| is_lease(path));
         files.filter_map(|path| File::open(path).ok()).find_map(|mut file| {
             matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| holder(&mut file).unwrap_or(0))
@@ -102,7 +137,7 @@ impl Leases {
 
     /// Takes away files that ended owners left. Nothing hangs on it, so whatever fails is left to the next time.
     pub(crate) fn sweep(&self) {
-        let Leases::Folder(folder) = self else { return };
+        let Some(folder) = self.folder() else { return };
         let Ok(files) = folder.read_dir() else { return };
         let Ok(guard) = open(&folder.join(".sweep")) else { return };
         // Somebody claims or sweeps right now. Without this one could lock a file that is about to lose its name, and
@@ -123,7 +158,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         match self {
             // Nobody is there any more, though the process may live on.
-            Held::File { lock } => drop(lock.set_len(0)),
+            Held::File { lock, _beacon } => drop(lock.set_len(0)),
             Held::InProcess { set, id } => {
                 lock(set).remove(id);
             }
@@ -131,7 +166,7 @@ impl Drop for Held {
     }
 }
 
-fn claim_file(folder: &Path, id: &SessionId) -> Result<Held, StoreError> {
+fn claim_file(folder: &Path, id: &SessionId) -> Result<File, StoreError> {
     make_folder(folder)?;
     let guard = folder.join(".sweep");
     let swept = open(&guard).and_then(|file| file.lock_shared().map(|()| file));
@@ -149,7 +184,7 @@ fn claim_file(folder: &Path, id: &SessionId) -> Result<Held, StoreError> {
     }
     let signed = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
     signed.map_err(|error| StoreError::io(&path, error))?;
-    Ok(Held::File { lock: file })
+    Ok(file)
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
@@ -206,6 +241,23 @@ mod tests {
         drop(lease);
         assert_eq!((leases.owner(&id("ses_1")), leases.any_held()), (None, None));
         let _again = leases.claim(&id("ses_1")).unwrap();
+    }
+
+    #[test]
+    fn where_machines_share_a_folder_one_owns_a_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let leases = Leases::shared(&folder.path().join("haft.db"));
+        let lease = leases.claim(&id("ses_1")).unwrap();
+        assert!(matches!(leases.claim(&id("ses_1")), Err(StoreError::Busy { .. })), "on this machine the lock says so");
+        drop(lease);
+        drop(leases.claim(&id("ses_1")).unwrap());
+        std::fs::write(folder.path().join("locks/ses_1.host"), "elsewhere\n7\n0\n").unwrap();
+        let busy = leases.claim(&id("ses_1")).unwrap_err();
+        assert!(matches!(&busy, StoreError::BusyElsewhere { host, .. } if host == "elsewhere"), "{busy}");
+        // The sweep takes locks alone.
+        leases.sweep();
+        assert!(folder.path().join("locks/ses_1.host").exists());
+        drop(leases.claim(&id("ses_2")).unwrap());
     }
 
     #[test]

@@ -29,6 +29,7 @@
 //!
 //! **Never here:** what an event means, what a model is sent, repairs of a history.
 
+mod beacon;
 mod disk;
 mod error;
 mod growing;

@@ -70,8 +70,8 @@ impl fmt::Display for Remark {
             Remark::ReadOnly(why) => write!(f, "sessions can be looked at and not changed: {why}"),
             Remark::Network { path, kind } => write!(
                 f,
-                "{} is on a network file system ({kind}): haft works there more slowly and more carefully. \
-                 HAFT_DB=FILE keeps sessions on a disk of this machine",
+                "{} is on a network file system ({kind}): haft works there more slowly and more carefully, and a \
+                 session that another machine works on is left to it. HAFT_DB=FILE keeps sessions on a disk of this machine",
                 path.display()
             ),
         }
@@ -102,7 +102,7 @@ pub(crate) async fn open_on(path: &Path, network: Option<&'static str>) -> Resul
     let path: Arc<Path> = path.into();
     match opened {
         Ok((connection, options)) => {
-            let leases = Leases::beside(&path);
+            let leases = if network.is_some() { Leases::shared(&path) } else { Leases::beside(&path) };
             leases.sweep();
             remarks.extend(first_time(&path, network));
             let reader = Reader::new(path.clone(), options.read_only(true));

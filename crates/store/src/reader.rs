@@ -1,5 +1,6 @@
 //! Reading sessions out of the file. A long one is read block by block, so that it is never in memory twice.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use haft_protocol::{
     Failure, History, Id, Message, MessageId, MessageTime, Part, PartId, PartKind, Paths, Session, SessionId, Todo,
     Tokens, Turned,
 };
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use sqlx::SqliteConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 
@@ -241,9 +242,14 @@ pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &[u8]) -
 }
 
 pub(crate) fn part(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &[u8]) -> Option<Part> {
-    match parse::<Part>(path, "part", id, data) {
-        Ok(part) if part.id.as_str() == id && part.message_id == *message && part.session_id == *session => Some(part),
-        read => {
+    let read = parse::<Names<'_>>(path, "part", id, data).and_then(|names| {
+        let is_it = names.id == id && names.message == message.as_str() && names.session == session.as_str();
+        is_it.then(|| parse::<PartKind>(path, "part", id, data)).transpose()
+    });
+    match (read, PartId::parse(id)) {
+        // All parts share the names of their session and their message: a long one has many.
+        (Ok(Some(kind)), Ok(id)) => Some(Part { id, session_id: session.clone(), message_id: message.clone(), kind }),
+        (read, _) => {
             let why = read.err().map_or_else(|| "it says that it is another".to_owned(), |error| error.to_string());
             tracing::warn!(part = id, why, "a part cannot be read");
             let text = format!("[Something stood here that cannot be read any more: {why}]");
@@ -289,7 +295,24 @@ fn cut(line: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(head).ok()?, tail.get(1..)?))
 }
 
-pub(crate) fn parse<T: DeserializeOwned>(path: &Path, table: &str, id: &str, data: &[u8]) -> Result<T, StoreError> {
+/// What the record of a part is called, and what it belongs to. Read apart from what it is, which `serde` would otherwise
+/// have to hold back until it has seen these.
+#[derive(Deserialize)]
+struct Names<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow, rename = "sessionID")]
+    session: Cow<'a, str>,
+    #[serde(borrow, rename = "messageID")]
+    message: Cow<'a, str>,
+}
+
+pub(crate) fn parse<'a, T: Deserialize<'a>>(
+    path: &Path,
+    table: &str,
+    id: &str,
+    data: &'a [u8],
+) -> Result<T, StoreError> {
     serde_json::from_slice(data).map_err(|error| StoreError::Damaged {
         path: path.to_owned(),
         row: Some(format!("{table} {id}")),

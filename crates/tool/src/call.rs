@@ -1,17 +1,18 @@
 //! The call a tool runs for, and what it may ask of whoever runs it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use haft_permission::{Access, Action, Denied, Grant};
+use haft_permission::{Access, Action, Advice, Denied, Grant};
+use haft_protocol::hook::ShellPlace;
 use haft_protocol::{Answers, MessageId, Object, Question, SessionId, Todo};
 use tokio_util::sync::CancellationToken;
 
 use serde_json::Value;
 
-use crate::{Belongings, Delegate, Marks, Output, PlanFile, Task, TaskResult, ToolError};
+use crate::{Belongings, Delegate, Hooks, Marks, Output, PlanFile, Registry, Task, TaskResult, ToolError};
 
 /// The id that the model gave a call. Any text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -34,6 +35,8 @@ pub struct Call {
     /// Fires when the user stops the turn. The tool then has a moment to end by itself before its future is dropped.
     pub cancel: CancellationToken,
     host: Arc<dyn Host>,
+    hooks: Hooks,
+    advice: Advice,
 }
 
 /// Whether rules allow something for a pattern without a question. Asks nobody, opens nothing, takes microseconds.
@@ -50,6 +53,10 @@ pub trait Host: Send + Sync {
     fn general(&self, permission: &str) -> Action;
     /// A number for all that the rules say: what was found out under the same ones need not be found out again.
     fn rules_id(&self) -> u64;
+    /// The name of the agent whose call it is; empty where there is none.
+    fn agent(&self) -> String {
+        String::new()
+    }
     /// Shows work in progress to clients. Never waits.
     fn progress(&self, title: &str, metadata: Object);
     /// The place where the whole of a long output is to be kept, in an existing folder that the program clears up.
@@ -74,11 +81,15 @@ pub trait Host: Send + Sync {
     /// Calls another tool as the model would have: kept as a call of its own, behind the same rules. What cannot be
     /// called is an error for the model.
     fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>>;
+    /// The tools that can be called here. Whoever calls one does so by [`Host::run_tool`].
+    fn registry(&self) -> Registry;
     /// Where this session's plan stands, or would stand.
     fn plan_file(&self) -> BoxFuture<'_, Result<PlanFile, ToolError>>;
     /// Lets the agent called `agent` go on from here, as soon as the calls of this step have ended; `text` is what it
     /// is told. Of several wishes in one step the last counts.
     fn switch_agent(&self, agent: &str, text: String) -> Result<(), ToolError>;
+    /// A hook put `input` in the place of the call's arguments. Whoever keeps the call keeps that.
+    fn arguments_changed(&self, _input: &Value) {}
 }
 
 impl Call {
@@ -90,7 +101,26 @@ impl Call {
         cancel: CancellationToken,
         host: Arc<dyn Host>,
     ) -> Self {
-        Self { session, message, id, cancel, host }
+        Self { session, message, id, cancel, host, hooks: Hooks::default(), advice: Advice::None }
+    }
+
+    /// The same call, in which `hooks` are heard that said `advice` about what it asks.
+    pub(crate) fn hooked(&self, hooks: &Hooks, advice: Advice) -> Self {
+        let Self { session, message, id, cancel, host, .. } = self;
+        let (session, message, id, cancel) = (session.clone(), message.clone(), id.clone(), cancel.clone());
+        Self { session, message, id, cancel, host: Arc::clone(host), hooks: hooks.clone(), advice }
+    }
+
+    /// Says that a hook put `input` in the place of the arguments.
+    pub(crate) fn arguments_changed(&self, input: &Value) {
+        self.host.arguments_changed(input);
+    }
+
+    /// Variables that hooks want a command line to have that runs in the folder `cwd`.
+    pub async fn shell_env(&self, cwd: &Path) -> Vec<(String, String)> {
+        let (session_id, call_id) = (Some(self.session.clone()), Some(self.id.to_string()));
+        let place = ShellPlace { cwd: cwd.display().to_string(), session_id, call_id };
+        self.hooks.shell_env(&place).await.env.into_iter().collect()
     }
 
     /// Waits for leave.
@@ -99,7 +129,7 @@ impl Call {
     ///
     /// [`Denied`], which `?` turns into the tool's own error.
     pub async fn ask(&self, access: Access) -> Result<Grant, Denied> {
-        self.host.ask(access).await
+        self.host.ask(Access { advice: self.advice.clone(), ..access }).await
     }
 
     /// For which patterns the rules allow `permission` without a question. Asks nobody and opens nothing.
@@ -115,6 +145,11 @@ impl Call {
     /// A number for all that the rules say: what was found out under the same ones need not be found out again.
     pub fn rules_id(&self) -> u64 {
         self.host.rules_id()
+    }
+
+    /// The name of the agent whose call it is; empty where there is none.
+    pub fn agent(&self) -> String {
+        self.host.agent()
     }
 
     /// Shows work in progress to clients. Never waits.
@@ -195,6 +230,12 @@ impl Call {
     /// What the tool says, or [`ToolError::BadInput`] when there is none of that name.
     pub async fn run_tool(&self, name: impl Into<String>, input: Value) -> Result<Output, ToolError> {
         self.host.run_tool(name.into(), input).await
+    }
+
+    /// The tools that can be called here, for whoever wants to know what there is. A call is made by
+    /// [`Call::run_tool`].
+    pub fn registry(&self) -> Registry {
+        self.host.registry()
     }
 
     /// Where this session's plan stands, or would stand.

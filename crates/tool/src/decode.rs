@@ -87,6 +87,18 @@ pub(crate) fn decode<T: DeserializeOwned + JsonSchema>(tool: &str, input: Value)
     Err(bad(tool, &found))
 }
 
+/// Reads `input` as arguments of `tool`, whose `schema` came from somewhere else: as text spelled numbers and the like
+/// are mended as for a tool of our own. A schema that cannot be understood holds nothing back.
+///
+/// # Errors
+///
+/// [`ToolError::BadInput`] that lists every problem with its place.
+pub fn fit(tool: &str, schema: &Value, input: Value) -> Result<Value, ToolError> {
+    let mended = mend(input, schema);
+    let found = problems(schema, &mended, tool);
+    if found.is_empty() { Ok(mended) } else { Err(bad(tool, &found)) }
+}
+
 /// What the schema did not see: `why` in the decoder's words, where the path is `place`.
 fn told(place: &str, why: &str) -> String {
     // A schema's integers have no end; ours do.

@@ -250,6 +250,10 @@ impl Host for Inner {
         })
     }
 
+    fn registry(&self) -> Registry {
+        self.crew().registry.clone().unwrap_or_default()
+    }
+
     fn plan_file(&self) -> BoxFuture<'_, Result<PlanFile, ToolError>> {
         let plan = self.crew().plan.clone();
         Box::pin(async { plan.ok_or_else(|| ToolError::Failed("there is no session here".to_owned())) })

@@ -37,6 +37,19 @@ pub(crate) async fn cut_to_size(output: Output, limits: Limits, call: &Call) -> 
     }
 }
 
+/// Most that hooks may make of an output beyond what tools may: they add to what may be as long as it can be.
+const ROOM_FOR_HOOKS: usize = 2;
+
+/// Cuts what hooks made of an output that had its size already. What they added beyond all measure is not kept.
+pub(crate) fn cut_again(output: Output, limits: Limits) -> Output {
+    let most = Limits { lines: limits.lines * ROOM_FOR_HOOKS, bytes: limits.bytes * ROOM_FOR_HOOKS };
+    let cut = truncate::head(&output.text, most).map(|cut| format!("{}\n\n{}", cut.kept, cut.marker()));
+    match cut {
+        Some(text) => Output { text, ..output },
+        None => output,
+    }
+}
+
 /// Cuts what a failing tool says, which may repeat what others wrote, to the size of an output. Nothing of it is kept.
 pub(crate) fn cut_error(error: ToolError, limits: Limits) -> ToolError {
     let cut = |text: String| match truncate::head(&text, limits) {

@@ -32,25 +32,34 @@
 //! **Never here:** a tool, a session, a store, a screen. A tool that wants one of them wants a method on [`Host`].
 
 mod belongings;
+mod budget;
 mod call;
 mod decode;
 mod error;
 pub mod fake;
+mod hook;
 pub mod image;
 mod keep;
 mod marks;
 mod output;
 mod registry;
+mod solo;
+mod source;
 mod task;
 mod tool;
 pub mod truncate;
 
 pub use belongings::Belongings;
+pub use budget::{CALL, SEARCH, TOOLS_BUDGET, tokens};
 pub use call::{Allowing, Call, CallId, Host};
+pub use decode::fit;
 pub use error::{TellModel, ToolError, with_causes};
+pub use hook::{Hook, HookError, Hooked, Hooks};
 pub use keep::{Kept, MAX_KEPT, reader_hint};
 pub use marks::{Marks, Stamp};
 pub use output::{Attachment, Output};
 pub use registry::{INVALID, Registry, Switches, parse_arguments};
+pub use solo::Solo;
+pub use source::{MAX_SOURCE_TOOLS, MAX_TOOL_NAME, Source};
 pub use task::{Delegate, PlanFile, Task, TaskEnd, TaskResult};
 pub use tool::{AnyTool, Small, Spec, Tool};

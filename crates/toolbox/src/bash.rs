@@ -2,6 +2,7 @@
 
 mod blocked;
 pub(crate) mod cage;
+mod env;
 mod keeper;
 mod leave;
 mod plain;
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use haft_permission::Grant;
 use haft_project::{Command, End, Files, Found, Processes, Repair, Running, Streams, Target};
 use haft_protocol::Object;
 use haft_tool::truncate::{Limits, preview};
@@ -22,6 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
+use self::env::harmless;
 pub(crate) use self::keeper::Keeper;
 use self::leave::{Asking, Leave, Wish};
 use self::report::{Left, NOTHING, Stopped, report};
@@ -119,7 +122,8 @@ impl Tool for Bash {
         }
         call.progress(&title, shown(""));
         let streams = if input.pty.unwrap_or_default() { Streams::Terminal } else { Streams::Pipe };
-        let command = Command { text: input.command, dir, streams, programs, secrets, ..Command::default() };
+        let env = harmless(call.shell_env(&dir).await);
+        let command = Command { text: input.command, dir, env, streams, programs, secrets };
         let running = self.processes.spawn(&grant, &command).await.tell_model()?;
         let asked = input.timeout.map(|asked| Duration::from_millis(asked.get()));
         let start = |timeout| Start {
@@ -135,6 +139,29 @@ impl Tool for Bash {
         let ran = follow(running, asked.unwrap_or(self.timeout), self.limits, &title, call).await;
         Ok(finish(ran, &jobs, start(None), title, call).await)
     }
+}
+
+/// Asks for running `command` in the folder `dir` just as the bash tool does, for a tool that runs commands of its own, and
+/// gives what to spawn.
+///
+/// # Errors
+///
+/// [`ToolError::Denied`], or where `dir` is no folder.
+pub async fn leave_to_run(
+    world: &crate::World,
+    call: &Call,
+    command: &str,
+    dir: &str,
+) -> Result<(Grant, Command), ToolError> {
+    let target = reach_workdir(&world.files, call, dir, command).await?;
+    if target.found() != Found::Folder {
+        return Err(ToolError::Failed(format!("{dir} is no folder; give one that exists")));
+    }
+    let dir = target.path().to_owned();
+    let asking = Asking { files: &world.files, processes: &world.processes, call };
+    let Leave { grant, programs, secrets } =
+        leave::ask(&asking, &Wish { command, dir: &dir, network: false, write: &[] }).await?;
+    Ok((grant, Command { text: command.to_owned(), dir, programs, secrets, ..Command::default() }))
 }
 
 /// Begins a job, and tells what came of it so far.

@@ -26,14 +26,22 @@ mod question;
 mod reach;
 mod read;
 mod seen;
+mod skill;
 mod suits;
 mod task;
 mod text;
 mod todo;
+mod tool_call;
+mod tool_search;
 mod webfetch;
 mod write;
 
+pub use bash::leave_to_run;
+pub use reach::reach;
+
 use std::time::Duration;
+
+pub use skill::{Skill, Skills};
 
 use haft_project::{Files, Processes};
 use haft_tool::Registry;
@@ -60,6 +68,8 @@ pub struct Options {
     pub command_time: Duration,
     /// Names of files with instructions for the folder that they are in; the first of them that is there counts.
     pub instructions: Vec<String>,
+    /// The skills there are. Without any there is no tool for them.
+    pub skills: Skills,
 }
 
 impl Default for Options {
@@ -70,6 +80,7 @@ impl Default for Options {
             images: ImageLimits::default(),
             command_time: Duration::from_secs(120),
             instructions,
+            skills: Skills::default(),
         }
     }
 }
@@ -81,7 +92,7 @@ pub fn builtin(world: &World) -> Registry {
 
 /// All built-in tools.
 pub fn builtin_with(world: &World, options: &Options) -> Registry {
-    Registry::default()
+    let registry = Registry::default()
         .limited(options.output)
         .with(patch::ApplyPatch::new(&world.files))
         .with(bash::Bash::new(&world.files, &world.processes, options))
@@ -101,8 +112,11 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(task::Task)
         .with(todo::TodoRead)
         .with(todo::TodoWrite)
+        .with(tool_call::ToolCall)
+        .with(tool_search::ToolSearch)
         .with(webfetch::WebFetch::new(haft_net::Web::default(), options.images))
-        .with(write::Write::new(&world.files))
+        .with(write::Write::new(&world.files));
+    if options.skills.all.is_empty() { registry } else { registry.with(skill::LoadSkill::new(&options.skills)) }
 }
 
 #[cfg(test)]

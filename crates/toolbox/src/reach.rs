@@ -11,7 +11,7 @@ use haft_tool::{Call, TellModel, ToolError};
 /// # Errors
 ///
 /// [`ToolError::Denied`], or a name that leads nowhere.
-pub(crate) async fn reach(files: &Files, call: &Call, name: &str) -> Result<Target, ToolError> {
+pub async fn reach(files: &Files, call: &Call, name: &str) -> Result<Target, ToolError> {
     let show = |access: Access, outside: &Outside| {
         access
             .show("filepath", outside.path().display().to_string())

@@ -19,6 +19,8 @@ pub(crate) enum Debug {
     Rules(DebugRules),
     /// What a command line would do, as the gate sees it
     Shell(DebugShell),
+    /// The skills there are in this folder, as JSON
+    Skill(InFolder),
     /// What would be recorded around a command in this folder, and how long a look takes
     Snapshot(InFolder),
     /// The JSON Schema of the settings

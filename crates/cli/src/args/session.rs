@@ -62,6 +62,23 @@ pub(crate) enum Session {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+    /// Have a small model say in a few words what the last turn of a session came to; it is kept beside the prompt
+    Summary {
+        /// The session; the newest of this folder if left out
+        id: Option<String>,
+        /// Every turn: those that have no words yet are summed up, and all are printed
+        #[arg(long)]
+        all: bool,
+        /// As JSON: one line for each turn, {"messageID", "title", "body"}
+        #[arg(long)]
+        json: bool,
+        /// The model that sums up, as VENDOR/MODEL; the `summary` agent's own or a small one if left out
+        #[arg(long, short = 'm', value_name = "VENDOR/MODEL", value_hint = ValueHint::Other)]
+        model: Option<String>,
+        /// Look at this folder
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
     /// Remove sessions, with the tasks that they started
     Delete {
         /// The sessions
@@ -96,7 +113,7 @@ pub(crate) enum Session {
     },
     /// Write a session as a file that haft and OpenCode can read, or one for people
     Export(SessionExport),
-    /// Read a session that haft or OpenCode wrote; it becomes one of this folder
+    /// Read a session that haft or OpenCode wrote, from a file or an address; it becomes one of this folder
     Import(SessionImport),
     /// Copy a session into a new one, which can go another way; prints the new one's id
     Fork(Fork),
@@ -164,6 +181,10 @@ pub(crate) struct Pack {
     /// Leave out names and contents of files, and with them all that tools read, did and gave
     #[arg(long)]
     pub no_files: bool,
+
+    /// Write it with the names of files without asking
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// `haft session export`
@@ -197,7 +218,7 @@ pub(crate) enum ExportFormat {
 /// `haft session import`
 #[derive(Debug, Args)]
 pub(crate) struct SessionImport {
-    /// The file; `-` for standard input
+    /// The file; `-` for standard input; or an address: of an export, or of a share page of OpenCode's
     #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Under a new id, beside the one that has it

@@ -14,6 +14,11 @@ const MAX_NAME: usize = 60;
 /// Who wants what, with all that is known of it, and what can be answered. `who`: the agent, where it is not the one
 /// that the person talks to.
 pub(crate) fn question(ask: &Ask, who: Option<&str>, paint: Paint, columns: usize) -> String {
+    format!("\n{}{}", wanted(ask, who, paint, columns), choices(ask, columns))
+}
+
+/// The same without what can be answered.
+pub(crate) fn wanted(ask: &Ask, who: Option<&str>, paint: Paint, columns: usize) -> String {
     let shown = |key: &str| ask.metadata.get(key).and_then(Value::as_str);
     let patterns = ask.patterns.join(", ");
     let plain = str::to_owned;
@@ -47,7 +52,7 @@ pub(crate) fn question(ask: &Ask, who: Option<&str>, paint: Paint, columns: usiz
     if effects.len() > MAX_EFFECTS {
         page.put("  · ", &format!("and {} more", effects.len() - MAX_EFFECTS), |line| paint.dim(line));
     }
-    format!("\n{}{}", page.end(), choices(ask, columns))
+    page.end()
 }
 
 /// What is wanted, as the end of "wants to".

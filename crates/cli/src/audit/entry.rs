@@ -76,12 +76,13 @@ impl Texts {
     fn decision(&mut self, matter: &Matter, by: &By) -> Value {
         let mut value = self.matter(matter);
         let (who, rules) = match by {
-            By::Rules(rules) => ("rule", Some(("rules", rules))),
+            By::Rules(rules) => ("rule", Some(("rules", rules.as_slice()))),
             By::Approval => ("approval", None),
             By::Person => ("person", None),
-            By::Always(patterns) => ("person", Some(("always", patterns))),
+            By::Always(patterns) => ("person", Some(("always", patterns.as_slice()))),
             By::Beside => ("person, of a call beside it", None),
             By::Advance => ("--auto", None),
+            By::Hook(name) => ("hook", Some(("hooks", std::slice::from_ref(name)))),
             By::Nobody => ("nobody there", None),
             By::Stopped => ("nobody, stopped", None),
         };

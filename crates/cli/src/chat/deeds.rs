@@ -4,23 +4,23 @@ use std::path::Path;
 
 use anyhow::Result;
 use haft_protocol::{Id, Message, Session as Record, SessionId};
-use haft_session::{Portable, Session, To};
+use haft_session::{Portable, Session, To, TurnEnd};
 
 use super::commands::{Deed, switched};
-use super::editor::{Draft, LineSource, edited};
+use super::editor::{Cycle, Draft, LineSource, edited};
 use super::lists;
 use super::talk::{Flow, Talk};
 use crate::args::{Auth, ExportFormat, Login};
 use crate::commands::session::export;
 use crate::models::{self, World};
-use crate::render::{Paint, size, spent};
+use crate::render::{Paint, Palette, size, spent};
 use crate::report::Usage;
 use crate::trust::Asking;
 use crate::wire::Ground;
 use crate::{agents, commands, keys};
 
 impl Talk {
-    /// Does what the command `name` says.
+    /// Does what the command `name` says; `given` is what stands behind it.
     ///
     /// # Errors
     ///
@@ -29,9 +29,10 @@ impl Talk {
         &mut self,
         name: &str,
         deed: Deed,
-        arguments: &str,
+        given: Draft,
         source: &mut dyn LineSource,
     ) -> Result<Flow> {
+        let arguments = given.text.as_str();
         let anytime = super::commands::OWN.iter().any(|own| own.deed == deed && own.anytime);
         if !anytime && self.is_busy(name) {
             return Ok(Flow::On);
@@ -67,10 +68,15 @@ impl Talk {
             }
             Deed::Editor => self.editor(source).await?,
             Deed::Diff => self.diff(arguments).await?,
+            Deed::Queue if arguments.is_empty() => {
+                return Err(Usage("say what is to be read later: /queue WORDS".to_owned()).into());
+            }
+            Deed::Queue => self.say(Draft { later: true, ..given }).await,
+            Deed::Summary => self.summary()?,
             Deed::Undo => self.rewind(To::Back, source).await?,
             Deed::Redo => self.rewind(To::Forth, source).await?,
             Deed::Rename => self.rename(arguments).await?,
-            Deed::Theme => self.theme(arguments)?,
+            Deed::Theme => self.theme(arguments, source)?,
             Deed::Share => self.tell("nothing is shared: haft has no server to share through; /export writes a file"),
         }
         Ok(Flow::On)
@@ -94,22 +100,60 @@ impl Talk {
         self.tell(told);
     }
 
-    fn theme(&mut self, wanted: &str) -> Result<()> {
-        let told = match wanted {
-            "" => "colours are those of your terminal's own palette; /theme none switches them off",
-            // The terminal's palette suits its background, whichever that is.
-            "auto" | "dark" | "light" => {
-                self.looks.paint = Paint::new(true);
-                "colours are on, in your terminal's own palette"
-            }
-            "none" => {
-                self.looks.paint = Paint::OFF;
-                "colours are off"
-            }
-            _ => return Err(Usage("a theme is auto, dark, light or none".to_owned()).into()),
+    fn theme(&mut self, wanted: &str, source: &mut dyn LineSource) -> Result<()> {
+        if wanted.is_empty() {
+            self.tell("a theme is auto (your terminal's own colours), dark, light or none");
+            return Ok(());
+        }
+        let Some(paint) = theme(wanted) else {
+            return Err(Usage("a theme is auto, dark, light or none".to_owned()).into());
         };
-        self.look(told);
+        if self.complete.is_none() {
+            return Err(Usage("lines are plain here, so nothing is painted".to_owned()).into());
+        }
+        self.looks.paint = paint;
+        source.paint(paint);
+        self.look(if paint.is_on() { "what comes from now on is painted so" } else { "colours are off" });
         Ok(())
+    }
+
+    /// Has it said in words what the last turn came to.
+    fn summary(&mut self) -> Result<()> {
+        let session = self.session.clone().filter(|_| self.record.is_some());
+        let session = session.ok_or_else(|| Usage("there is nothing to sum up yet".to_owned()))?;
+        self.wants_summary = true;
+        self.start(async move { session.describe(None).await.map(|_| TurnEnd::Finished("stop".to_owned())) });
+        Ok(())
+    }
+
+    /// Chooses the next one.
+    pub(super) fn cycle(&mut self, cycle: Cycle) {
+        match cycle {
+            Cycle::Agent | Cycle::AgentBack => {
+                let names: Vec<String> = self.agents.primaries().map(|agent| agent.name.clone()).collect();
+                let by = if cycle == Cycle::Agent { 1 } else { names.len().saturating_sub(1) };
+                // The mark before the line says who answers now.
+                if let Some(next) = next(&names, Some(&self.agent), by) {
+                    let chosen = self.agents(&next);
+                    debug_assert!(chosen.is_ok(), "{next} is one of them");
+                }
+            }
+            Cycle::Variant => self.next_variant(),
+        }
+    }
+
+    fn next_variant(&mut self) {
+        let named = self.chosen.name.clone().or_else(|| self.setup.as_ref().map(|setup| setup.model.name()));
+        let Some(named) = named else { return self.tell("no model answers yet") };
+        let mut variants: Vec<Option<String>> = vec![None];
+        variants.extend(models::variants(&named, &self.ground.config).into_iter().map(Some));
+        if variants.len() == 1 {
+            return self.tell(&lists::one_line(&format!("{named} has one set of options only")));
+        }
+        let variant = next(&variants, Some(&self.chosen.variant), 1).flatten();
+        let told = variant.as_deref().unwrap_or("its usual options").to_owned();
+        self.chosen = super::talk::Chosen { name: Some(named.clone()), variant, is_named: true };
+        self.tell(&lists::one_line(&format!("{named}: {told}, from your next prompt on")));
     }
 
     async fn rename(&mut self, wanted: &str) -> Result<()> {
@@ -384,7 +428,43 @@ impl Talk {
     }
 }
 
+/// The one that stands `by` places behind `now` in `all`, or the first. `None`: there is none.
+fn next<T: Clone + PartialEq>(all: &[T], now: Option<&T>, by: usize) -> Option<T> {
+    let at = now.and_then(|now| all.iter().position(|one| one == now));
+    let next = at.map_or(0, |at| (at + by) % all.len().max(1));
+    all.get(next).cloned()
+}
+
+/// The colours that a theme's name means. The terminal's own palette suits its background, whichever that is.
+pub(super) fn theme(name: &str) -> Option<Paint> {
+    match name {
+        "auto" | "system" => Some(Paint::with_palette(Palette::Own)),
+        "dark" => Some(Paint::with_palette(Palette::Dark)),
+        "light" => Some(Paint::with_palette(Palette::Light)),
+        "none" => Some(Paint::OFF),
+        _ => None,
+    }
+}
+
 /// What `argument` of the command `name` switches.
 fn switch(argument: &str, now: bool, name: &str) -> Result<bool> {
     Ok(switched(argument, now).ok_or_else(|| Usage(format!("/{name} takes on, off or nothing")))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_one_follows_and_behind_the_last_comes_the_first() {
+        let row = |all: &[&str], now: &str, by: usize, want: Option<&str>| {
+            assert_eq!(next(all, Some(&now), by), want, "{all:?} {now} {by}");
+        };
+        row(&["build", "plan"], "build", 1, Some("plan"));
+        row(&["build", "plan"], "plan", 1, Some("build"));
+        row(&["build", "plan", "own"], "build", 2, Some("own"));
+        row(&["build"], "build", 1, Some("build"));
+        row(&["build"], "gone", 1, Some("build"));
+        row(&[], "gone", 1, None);
+    }
 }

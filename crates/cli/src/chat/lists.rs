@@ -1,6 +1,6 @@
 //! What a person chooses from, and what an old session ended with. Pure.
 
-use haft_protocol::{FileDiff, Id, Message, PartKind, Session as Record, Todo, Turned};
+use haft_protocol::{FileDiff, Id, Message, PartKind, Session as Record, Todo, TurnSummary, Turned};
 use haft_session::Agent;
 
 use super::commands::OWN;
@@ -63,6 +63,13 @@ pub(super) fn todos(todos: &[Todo], paint: Paint) -> Vec<String> {
     todos.iter().take(MOST).map(row).collect()
 }
 
+/// What a turn came to.
+pub(crate) fn summary(summary: &TurnSummary, paint: Paint) -> Vec<String> {
+    let title = summary.title.as_deref().map(|title| paint.bold(&one_line(title)));
+    let body = clean(summary.body.as_deref().unwrap_or_default());
+    title.into_iter().chain(body.lines().map(str::to_owned)).collect()
+}
+
 /// How files differ, one after the other.
 pub(super) fn diffs(files: &[FileDiff], columns: usize, paint: Paint) -> Vec<String> {
     let mut page = Page::new(columns);
@@ -93,14 +100,16 @@ pub(super) fn help(prompts: &[(String, String)], paint: Paint) -> Vec<String> {
 }
 
 /// What the keys do.
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 11] = [
     ("!COMMAND", "run a command line yourself; the agent reads what came of it"),
     ("@FILE, @FOLDER, @AGENT", "show a file, or hand the work to an agent"),
-    ("Tab", "complete a command, a file, an agent"),
+    ("Tab", "complete a command, a file, an agent; where nothing is typed: the next agent answers"),
+    ("Ctrl-T", "the next set of the model's options, such as high"),
     ("Up, Ctrl-R", "what you said before, or look for words in it"),
     ("Alt-Enter, Ctrl-J, \\ and Enter", "a new line"),
     ("Ctrl-X Ctrl-E", "go on in $VISUAL or $EDITOR"),
     ("Enter while the agent works", "it reads your words after the step that runs"),
+    ("Ctrl-Q while the agent works", "it reads your words once it is done"),
     ("Ctrl-C", "stop the agent; twice: leave"),
     ("Ctrl-D", "leave"),
 ];

@@ -14,6 +14,8 @@ mod rewind;
 mod status;
 mod talk;
 
+pub(crate) use self::lists::summary;
+
 use std::io::IsTerminal;
 use std::sync::Arc;
 
@@ -104,7 +106,11 @@ async fn open(
 /// Talks until the person leaves.
 async fn talk(args: Chat, opening: Opening) -> Result<Exit> {
     let is_terminal = std::io::stdin().is_terminal();
-    let looks = Looks { thinking: false, details: true, paint: Paint::new(!args.plain && render::out_is_terminal()) };
+    let usual = Paint::new(!args.plain && render::out_is_terminal());
+    // What somebody named for the full screen may be known here too; nothing paints where nothing may be painted.
+    let theme = opening.ground.config.screen.get("theme").and_then(|theme| theme.as_str()).and_then(deeds::theme);
+    let paint = theme.filter(|_| usual.is_on()).unwrap_or(usual);
+    let looks = Looks { thinking: false, details: true, paint };
     let Faces { mut source, face, complete } = faces(&args, looks, &opening)?;
     let mut talk = Talk::new(opening, face, looks, complete, is_terminal);
     let replay = if args.no_replay { 0 } else { args.replay_limit };

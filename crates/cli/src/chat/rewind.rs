@@ -103,6 +103,7 @@ impl Talk {
                         return word;
                     }
                 }
+                Input::Cycle(_) => {}
                 Input::Interrupt | Input::Escape | Input::Eof => return Word::No,
             }
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use haft_permission::Answerer;
 use haft_protocol::{Event, Id, Message, Reply, Session as Record, SessionId, Status, Tokens, User};
-use haft_session::{Agent, Agents, NewSession, Session, SessionError, Setup, TurnEnd};
+use haft_session::{Agent, Agents, Delivery, NewSession, Session, SessionError, Setup, TurnEnd};
 use haft_store::Journal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::broadcast::Receiver;
@@ -85,6 +85,8 @@ pub(super) struct Talk {
     /// What the last lists showed, for whoever chooses by number.
     pub(super) listed_sessions: Vec<SessionId>,
     pub(super) listed_models: Vec<String>,
+    /// Whether the person waits to read what the last turn came to.
+    pub(super) wants_summary: bool,
     /// Whether the last turn failed.
     failed: bool,
     /// Whether what goes on behind the last line of a pipe was waited for.
@@ -154,6 +156,7 @@ impl Talk {
             last_interrupt: None,
             listed_sessions: Vec::new(),
             listed_models: Vec::new(),
+            wants_summary: false,
             failed: false,
             rested: false,
         }
@@ -342,7 +345,11 @@ impl Talk {
         // Without an editor a mark would stand among the lines of the answer.
         let is_marked = self.is_terminal && (!busy || self.complete.is_some());
         let mark = if is_marked { format!("{} › ", lists::one_line(&self.agent)) } else { String::new() };
-        let hint = if busy { "what you say now is read after this step; Ctrl-C stops" } else { "" };
+        let hint = if busy {
+            "what you say now is read after this step, with Ctrl-Q after the turn; Ctrl-C stops"
+        } else {
+            ""
+        };
         Prompt { busy, hint: hint.to_owned(), ..Prompt::chat(mark) }
     }
 
@@ -362,6 +369,10 @@ impl Talk {
             Input::Submit(draft) => self.hear(draft, source).await,
             Input::Interrupt => self.interrupt().await,
             Input::Escape => Flow::On,
+            Input::Cycle(cycle) => {
+                self.cycle(cycle);
+                Flow::On
+            }
             // What a pipe said last is answered before it counts as gone, with what goes on behind that.
             Input::Eof if !self.is_terminal && !self.rested => {
                 self.rest();
@@ -416,10 +427,13 @@ impl Talk {
         match meant(&text, &prompts, |path| std::path::Path::new(path).exists()) {
             Meant::Words => self.say(draft).await,
             Meant::Unknown(name) => self.complain(&unknown(name, &prompts)),
-            Meant::Deed(name, deed, arguments) => match self.obey(name, deed, arguments, source).await {
-                Ok(flow) => return flow,
-                Err(error) => self.complain(&describe(&error)),
-            },
+            Meant::Deed(name, deed, arguments) => {
+                let given = Draft { text: arguments.to_owned(), ..draft };
+                match self.obey(name, deed, given, source).await {
+                    Ok(flow) => return flow,
+                    Err(error) => self.complain(&describe(&error)),
+                }
+            }
         }
         Flow::On
     }
@@ -428,6 +442,7 @@ impl Talk {
     pub(super) fn prompts(&self) -> Vec<(String, String)> {
         let all = haft_session::builtin_commands().into_iter().chain(self.ground.commands());
         let mut prompts: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
+        prompts.extend(self.ground.servers().prompts().into_iter().map(|prompt| (prompt.name, prompt.description)));
         for command in all {
             prompts.insert(command.name, command.description.unwrap_or_default());
         }
@@ -444,15 +459,22 @@ impl Talk {
             }
             Err(error) => return self.complain(&describe(&error)),
         };
+        let delivery = if draft.later { Delivery::Queue } else { Delivery::Steer };
         let mut prompt = match haft_session::Prompt::with_files(draft.text, draft.files).await {
-            Ok(prompt) => prompt.agent(&self.agent),
+            Ok(prompt) => prompt.agent(&self.agent).delivery(delivery),
             Err(error) => return self.complain(&describe(&error.into())),
         };
         if let Some(name) = self.chosen.name.clone().filter(|_| self.chosen.is_named) {
             prompt = prompt.model(name, self.chosen.variant.clone());
         }
         if self.running.is_some() {
-            self.face.note(vec![self.looks.paint.dim("queued: it is read after the step that runs")]);
+            let told = match draft.later {
+                true => "queued: it is read once this turn has ended",
+                false => {
+                    "queued: it is read after the step that runs; Ctrl-Q or /queue instead of Enter: after the turn"
+                }
+            };
+            self.face.note(vec![self.looks.paint.dim(told)]);
         }
         self.start(async move { session.prompt(prompt).await });
     }
@@ -601,8 +623,18 @@ impl Talk {
         }
         if let Event::MessageUpdated { info, .. } = event {
             match &**info {
-                Message::User(User { agent, model, .. }) => {
+                Message::User(User { agent, model, summary, .. }) => {
+                    // One agent let another go on: the person's next words are for that one.
+                    let is_followed = self.running.is_some() && self.agent == self.headed.0 && *agent != self.headed.0;
+                    if is_followed && self.agents.primaries().any(|primary| primary.name == *agent) {
+                        self.agent.clone_from(agent);
+                    }
                     self.head(agent, &format!("{}/{}", model.provider_id, model.model_id));
+                    if let Some(summary) = summary.as_ref().filter(|summary| summary.body.is_some())
+                        && std::mem::take(&mut self.wants_summary)
+                    {
+                        self.face.note(lists::summary(summary, self.looks.paint));
+                    }
                 }
                 Message::Assistant(answer) => {
                     self.head(&answer.agent, &format!("{}/{}", answer.provider_id, answer.model_id));

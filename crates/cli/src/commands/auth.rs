@@ -10,9 +10,8 @@ mod vendors;
 use anyhow::Result;
 
 pub(crate) use self::import::take_over;
-pub(crate) use self::login::store;
-pub(crate) use self::person::Person;
-use self::person::Stopped;
+pub(crate) use self::login::{open, store};
+pub(crate) use self::person::{Person, Stopped};
 use crate::args::Auth;
 use crate::render;
 use crate::report::Exit;

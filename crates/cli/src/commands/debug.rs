@@ -22,6 +22,7 @@ pub(crate) async fn run(command: Debug) -> Result<Exit> {
         Debug::Agents(args) => agents::run(&args),
         Debug::Rules(args) => rules::run(&args),
         Debug::Shell(args) => shell::run(&args),
+        Debug::Skill(args) => crate::commands::skill::list(&crate::wire::Ground::at(args.dir.as_deref())?, true),
         Debug::Snapshot(args) => snapshot::run(&args),
         Debug::Schema => schema::run(),
         Debug::Request(args) => request::run(args).await,

@@ -85,19 +85,19 @@ async fn examine(here: &Ground, only: Option<Rung>) -> Result<Report> {
     if rung != Rung::None && rung != sandbox.rung() {
         bail!("the cage is held by {} at one time and by {} at another; try again", rung.name(), sandbox.rung().name());
     }
-    let ground = Ground { folders: here.folders.clone(), place, config, processes, snapshots: None };
+    let ground = Ground::plain(here.folders.clone(), place, config, processes);
     let mut bench = workbench(&ground, &scratch)?;
     let mut rows = Vec::new();
     for check in CHECKS {
         // What goes on when a command has ended must end with who started it.
         if check.ends {
-            let answer = ask(&mut bench, &scratch, check).await;
+            let answer = ask(&bench, &scratch, check).await;
             drop(std::mem::replace(&mut bench, workbench(&ground, &scratch)?));
             scratch.settle().await;
             rows.push(judge(check, &scratch, answer, &ground, &sandbox));
             continue;
         }
-        let answer = ask(&mut bench, &scratch, check).await;
+        let answer = ask(&bench, &scratch, check).await;
         rows.push(judge(check, &scratch, answer, &ground, &sandbox));
     }
     drop(bench);
@@ -116,7 +116,7 @@ fn workbench(ground: &Ground, scratch: &Scratch) -> Result<Workbench> {
 }
 
 /// Has the bash tool run a check; gives what it wrote.
-async fn ask(bench: &mut Workbench, scratch: &Scratch, check: &Check) -> Answer {
+async fn ask(bench: &Workbench, scratch: &Scratch, check: &Check) -> Answer {
     scratch.prepare();
     if let Err(why) = scratch.write_script(&(check.script)(scratch)) {
         return Answer::Lost(why.to_string());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use haft_mcp::oauth::Store;
 use haft_protocol::Session;
 use haft_session::Portable;
 use haft_store::{Journal, Listed, Opencode, StoreError};
@@ -38,7 +39,8 @@ pub(crate) async fn run(args: ImportOpencode) -> Result<Exit> {
     let data = args.from.clone().unwrap_or_else(|| theirs(&folders));
     let opencode = Opencode::open(&data).await?;
     let keys = data.join("auth.json");
-    if opencode.is_none() && !keys.exists() {
+    let tokens = data.join("mcp-auth.json");
+    if opencode.is_none() && !keys.exists() && !tokens.exists() {
         let why = format!("there is nothing of OpenCode's in {}; --from DIR names another folder", data.display());
         return Err(Usage(why).into());
     }
@@ -53,6 +55,11 @@ pub(crate) async fn run(args: ImportOpencode) -> Result<Exit> {
     tell(&tally, &args)?;
     if keys.exists() && !args.dry_run {
         auth::take_over(&folders, &keys)?;
+    }
+    if tokens.exists() && !args.dry_run {
+        for name in Store::at(folders.mcp_auth()).take_over(&tokens)? {
+            render::complain(&render::spelled(&format!("{name}: what this server of tools gave is taken over")));
+        }
     }
     Ok(if tally.failed.is_empty() { Exit::Done } else { Exit::Failed })
 }
@@ -84,7 +91,7 @@ async fn one(opencode: &mut Opencode, listed: &Listed, journal: &Journal, dry: b
         None => None,
         Some(_) => match journal.claim(&listed.id) {
             Ok(lease) => Some(lease),
-            Err(StoreError::Busy { .. }) => {
+            Err(StoreError::Busy { .. } | StoreError::BusyElsewhere { .. }) => {
                 tally.own += 1;
                 return Ok(());
             }

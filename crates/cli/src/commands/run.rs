@@ -85,11 +85,10 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     // Nobody is there afterwards to whom the end of a task could be told.
     setup.options.tasks.wake = true;
     if let Some(chosen) = chosen(&args, &setup.model) {
-        // Finding it once more, for its variant, would go past the recorder.
-        prompt = prompt.model(chosen, args.variant.clone().filter(|_| args.record.is_none()));
+        prompt = prompt.model(chosen, args.variant.clone());
     }
     if let Some(path) = &args.record {
-        setup.model = models::recorded(setup.model, path)?;
+        models::record(&mut setup, path)?;
     }
     if let Some(record) = resumed.as_mut().filter(|_| args.fork) {
         let copy = Session::fork(journal, &setup.clock, &record.id, None).await?;
@@ -179,7 +178,8 @@ async fn model(args: &Run, resumed: Option<&Record>, agent: &Agent, ground: &Gro
 /// The names of the commands there are.
 fn known_commands(ground: &Ground) -> BTreeSet<String> {
     let builtin = haft_session::builtin_commands();
-    ground.commands().into_iter().chain(builtin).map(|command| command.name).collect()
+    let prompts = ground.servers().prompts().into_iter().map(|prompt| prompt.name);
+    ground.commands().into_iter().chain(builtin).map(|command| command.name).chain(prompts).collect()
 }
 
 /// Says what would be taken for words although it looks like a command, before a session is made for it.
@@ -337,8 +337,13 @@ pub(crate) async fn resumed(id: Option<&str>, newest: bool, here: &Place, journa
 
 /// `word` as an argument of a command, which is one again where the command takes its arguments apart.
 fn whole(word: &str) -> String {
-    let is_one = !word.is_empty() && !word.contains(char::is_whitespace) || word.contains('"');
-    if is_one { word.to_owned() } else { format!("\"{word}\"") }
+    let is_one = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+    match (is_one, word.contains('"'), word.contains('\'')) {
+        // With both kinds of quotes within there is none to put around it.
+        (true, _, _) | (false, true, true) => word.to_owned(),
+        (false, false, _) => format!("\"{word}\""),
+        (false, true, false) => format!("'{word}'"),
+    }
 }
 
 /// The words given, then what comes on standard input.

@@ -10,6 +10,7 @@ mod import;
 mod list;
 pub(crate) mod pack;
 pub(crate) mod replay;
+mod summary;
 mod undo;
 
 pub(crate) use self::list::ago;
@@ -17,7 +18,7 @@ pub(crate) use self::list::ago;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use haft_protocol::{History, Id, Message, Part, PartKind, Session as Record, SessionId, ToolState, Turned};
+use haft_protocol::{History, Id, Message, Part, PartKind, Session as Record, SessionId, ToolState, Turned, User};
 use haft_store::{Filter, Journal};
 use serde_json::{Value, json};
 
@@ -47,6 +48,9 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
         }
         Session::Compact { id, focus, model, dir } => {
             compact::run(id.as_deref(), focus, model.as_deref(), dir.as_deref()).await
+        }
+        Session::Summary { id, all, json, model, dir } => {
+            summary::run(id.as_deref(), summary::Wanted { all, json, model }, dir.as_deref()).await
         }
         Session::Replay(args) => replay::run(*args).await,
         Session::Pack(args) => pack::run(args).await,
@@ -100,6 +104,12 @@ fn show(record: &Record, history: &History, last: Option<usize>, json: bool) -> 
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
         };
         render::say(&format!("\n{}", paint.bold(&clean(&who))))?;
+        if let Message::User(User { summary: Some(summary), .. }) = &turned.info
+            && summary.body.is_some()
+        {
+            let lines = crate::chat::summary(summary, Paint::OFF).join(" · ");
+            render::say(&paint.dim(&format!("(what came of it: {lines})")))?;
+        }
         for part in &turned.parts {
             match &part.kind {
                 PartKind::Text { text, synthetic: false, .. } if !text.is_empty() => match &turned.info {

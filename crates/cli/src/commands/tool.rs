@@ -1,14 +1,15 @@
 //! `haft tool`: the tools themselves, without a model.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haft_llm::dialect::chat;
 use haft_llm::{Provider, ToolSpec};
 use haft_permission::{Answerer, Denied, Gate};
 use haft_protocol::{Event, Object};
-use haft_session::{Answered, Questions, Toolset, Workbench, definition};
-use haft_tool::{Attachment, Output, Spec, ToolError};
+use haft_session::{Answered, Questions, Workbench, definition};
+use haft_tool::{Attachment, Output, Registry, Spec, ToolError, tokens};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::sync::mpsc;
@@ -22,17 +23,19 @@ use crate::{agents, ask, models, question, render, stdin};
 
 /// Longest line of `--jsonl`, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
+/// How long servers and files of tools have to say what they offer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(command: Tool) -> Result<Exit> {
     match command {
         Tool::List { json, model, agent, dir } => {
-            list(&offered(&Ground::at(dir.as_deref())?, &model, agent.as_deref())?, json)
+            list(&offered(&Ground::at(dir.as_deref())?, &model, agent.as_deref()).await?.specs, json)
         }
-        Tool::Show { name, json } => show(&Ground::at(None)?, &name, json),
+        Tool::Show { name, json } => show(&Ground::at(None)?, &name, json).await,
         Tool::Definitions { model, agent, dir } => {
             let ground = Ground::at(dir.as_deref())?;
-            let specs = offered(&ground, &model, agent.as_deref())?;
-            definitions(&specs, provider(&ground, &model).as_deref())
+            let offer = offered(&ground, &model, agent.as_deref()).await?;
+            definitions(&offer, provider(&ground, &model).as_deref())
         }
         Tool::Call { jsonl: true, auto, agent, dir, .. } => {
             call_lines(&Ground::at(dir.as_deref())?, auto, agent.as_deref()).await
@@ -51,8 +54,16 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
     }
 }
 
+/// What an agent would be offered.
+pub(crate) struct Offer {
+    /// The definitions that it is sent.
+    pub specs: Vec<Spec>,
+    /// How many definitions servers and scripts have, what they would take, and how many are not sent for that.
+    sources: Value,
+}
+
 /// What `agent`, or the one that answers where none is named, would be offered here.
-fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Vec<Spec>> {
+pub(crate) async fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Offer> {
     let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
     // What the vendor calls the model decides, where that is known; it need not be reachable.
     let (vendor, id) = named.split_once('/').unwrap_or(("", named));
@@ -61,13 +72,25 @@ fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Vec
         Err(_) => (id.to_owned(), models::toolset(vendor, 0, &ground.config)),
     };
     let all = agents::all(ground)?;
-    let rules = &agents::named(&all, agent)?.rules;
-    let registry = ground.registry().offered(&id, |permission| !rules.hides(permission));
-    let specs = match toolset {
-        Toolset::Full => registry.specs(),
-        Toolset::Small => registry.small().specs(),
-    };
-    Ok(haft_session::told(specs, &all, rules))
+    let agent = agents::named(&all, agent)?;
+    let budget = ground.tools_budget();
+    let registry = ground.registry();
+    registry.ready(PATIENCE).await;
+    let registry = haft_session::offered(&registry, agent, &agent.rules, &id, toolset, budget);
+    let sources = json!({
+        "tools": registry.foreign().count(),
+        "tokens": registry.foreign().map(|(_, spec)| spec.tokens()).sum::<usize>(),
+        "held": registry.held(),
+        "budget": budget.unwrap_or(haft_tool::TOOLS_BUDGET),
+    });
+    Ok(Offer { specs: haft_session::told(registry.specs(), &all, &agent.rules), sources })
+}
+
+/// The tools that there are once those who have tools to offer have said so, or took too long.
+async fn known(ground: &Ground) -> Registry {
+    let registry = ground.registry();
+    registry.ready(PATIENCE).await;
+    registry.now()
 }
 
 fn list(specs: &[Spec], json: bool) -> Result<Exit> {
@@ -88,8 +111,8 @@ fn described(spec: &Spec) -> Value {
     json!({ "name": spec.name, "description": spec.description, "parameters": spec.parameters })
 }
 
-fn show(ground: &Ground, name: &str, json: bool) -> Result<Exit> {
-    let registry = ground.registry();
+async fn show(ground: &Ground, name: &str, json: bool) -> Result<Exit> {
+    let registry = known(ground).await;
     let spec = registry.find(name).map_err(Usage)?;
     let spec = registry.spec(spec).context("the tool vanished")?;
     let text = match json {
@@ -107,8 +130,8 @@ fn provider(ground: &Ground, model: &ModelArg) -> Option<Arc<dyn Provider>> {
 }
 
 /// Prints the definitions as `provider` is sent them; in the words of chat completions where there is none.
-fn definitions(specs: &[Spec], provider: Option<&dyn Provider>) -> Result<Exit> {
-    let sent: Vec<ToolSpec> = specs.iter().map(definition).collect();
+fn definitions(offer: &Offer, provider: Option<&dyn Provider>) -> Result<Exit> {
+    let sent: Vec<ToolSpec> = offer.specs.iter().map(definition).collect();
     let written = |sent: &[ToolSpec]| provider.map_or_else(|| chat::tools(sent), |provider| provider.tools(sent));
     let tools = written(&sent);
     let size = |value: &Value| value.to_string().len();
@@ -119,22 +142,19 @@ fn definitions(specs: &[Spec], provider: Option<&dyn Provider>) -> Result<Exit> 
         per_tool.insert(tool.name.clone(), json!({ "bytes": bytes, "tokens": tokens(bytes) }));
     }
     let bytes = size(&tools);
-    let told = json!({ "tools": tools, "bytes": bytes, "tokens": tokens(bytes), "per_tool": per_tool });
+    let sources = &offer.sources;
+    let told =
+        json!({ "tools": tools, "bytes": bytes, "tokens": tokens(bytes), "per_tool": per_tool, "sources": sources });
     render::say_json(&told, false)?;
     Ok(Exit::Done)
 }
 
-/// The usual estimate, 3.6 bytes for a token, rounded up.
-fn tokens(bytes: usize) -> usize {
-    (bytes * 10).div_ceil(36)
-}
-
 /// Runs one tool.
 async fn call(bench: Bench, name: &str, arguments: &str, json: bool) -> Result<Exit> {
-    let Bench { mut bench, gate, questions, asked } = bench;
+    let Bench { bench, gate, questions, asked } = bench;
     let cancel = CancellationToken::new();
     let asking = tokio::spawn(ask_person(asked, gate, questions, cancel.clone()));
-    let answered = stoppable(&mut bench, name, arguments, &cancel, &mut Signals::listen()?).await;
+    let answered = stoppable(&bench, name, arguments, &cancel, &mut Signals::listen()?).await;
     asking.abort();
     let exit = if cancel.is_cancelled() { Exit::Interrupted } else { exit(&answered.result) };
     match (json, answered.result) {
@@ -167,7 +187,7 @@ fn exit(result: &Result<Output, ToolError>) -> Exit {
 async fn call_lines(ground: &Ground, auto: bool, agent: Option<&str>) -> Result<Exit> {
     let answerer = if auto { Answerer::Yes } else { Answerer::Nobody };
     agents::named(&agents::all(ground)?, agent)?;
-    let Bench { mut bench, .. } = ground.workbench(answerer, agent)?;
+    let Bench { bench, .. } = ground.workbench(answerer, agent)?;
     let mut signals = Signals::listen()?;
     let mut input = BufReader::new(tokio::io::stdin());
     loop {
@@ -195,7 +215,7 @@ async fn call_lines(ground: &Ground, auto: bool, agent: Option<&str>) -> Result<
         }
         let cancel = CancellationToken::new();
         let result = match parse(&raw) {
-            Ok((name, arguments)) => stoppable(&mut bench, &name, &arguments, &cancel, &mut signals).await.result,
+            Ok((name, arguments)) => stoppable(&bench, &name, &arguments, &cancel, &mut signals).await.result,
             Err(why) => Err(ToolError::BadInput(why)),
         };
         say_result(result)?;
@@ -234,7 +254,7 @@ fn parse(raw: &[u8]) -> Result<(String, String), String> {
 
 /// Runs a call that Ctrl-C stops: first politely, the second time at once.
 async fn stoppable(
-    bench: &mut Workbench,
+    bench: &Workbench,
     name: &str,
     arguments: &str,
     cancel: &CancellationToken,
@@ -298,15 +318,6 @@ fn attachment(file: &Attachment) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_token_is_3_6_bytes_rounded_up() {
-        let row = |bytes: usize, want: usize| assert_eq!(tokens(bytes), want, "{bytes}");
-        row(0, 0);
-        row(1, 1);
-        row(36, 10);
-        row(37, 11);
-    }
 
     #[test]
     fn a_malformed_line_says_what_a_line_is() {

@@ -25,7 +25,7 @@ pub(crate) use clean::{clean, spelled};
 pub(crate) use console::{Console, Foot, leave, print_beside};
 pub(crate) use json::Json;
 pub(crate) use page::Page;
-pub(crate) use paint::Paint;
+pub(crate) use paint::{Paint, Palette};
 pub(crate) use screen::{Raw, errors, errors_are_terminal, mark_pastes, out, out_is_terminal, size};
 pub(crate) use style::{char_width, width};
 pub(crate) use terminal::Terminal;

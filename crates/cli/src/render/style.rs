@@ -28,15 +28,14 @@ impl Style {
         Self { bold: false, dim: true, italic: false, underlined: false, struck: false, colour: None };
 
     /// The codes of the style, joined as a terminal takes them; empty for plain text.
-    fn codes(self) -> String {
+    fn codes(self, paint: Paint) -> String {
+        // What has a colour of its own keeps it.
+        let faint = if self.colour.is_some() { "2" } else { paint.faint() };
         let switches =
-            [(self.bold, "1"), (self.dim, "2"), (self.italic, "3"), (self.underlined, "4"), (self.struck, "9")];
+            [(self.bold, "1"), (self.dim, faint), (self.italic, "3"), (self.underlined, "4"), (self.struck, "9")];
         let mut codes: Vec<String> =
             switches.iter().filter(|(on, _)| *on).map(|(_, code)| (*code).to_owned()).collect();
-        codes.extend(self.colour.map(|Colour(number)| match number {
-            0..8 => (30 + u16::from(number)).to_string(),
-            _ => (90 + u16::from(number.min(15)) - 8).to_string(),
-        }));
+        codes.extend(self.colour.map(|Colour(number)| paint.colour(number)));
         codes.join(";")
     }
 }
@@ -90,7 +89,7 @@ pub(super) fn painted(line: &[Span], paint: Paint) -> String {
     let mut out = String::new();
     let mut plain = 0;
     for span in line {
-        let codes = span.style.codes();
+        let codes = span.style.codes(paint);
         if codes.is_empty() || !paint.is_on() || span.text.is_empty() {
             out.push_str(&span.text);
         } else {

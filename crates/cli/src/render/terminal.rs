@@ -11,7 +11,7 @@ use haft_protocol::{
 use super::console::Console;
 use super::markdown::Look;
 use super::screen::Size;
-use super::tool_line::{doing, latest};
+use super::tool_line::{doing, latest, task_ended};
 use super::usage::used;
 use super::wait;
 use super::words::Words;
@@ -162,6 +162,9 @@ impl<W: Write + Send> Terminal<W> {
     }
 
     fn part(&mut self, part: &Part) {
+        if let Some(line) = task_ended(part, self.paint).filter(|_| self.printed.insert(part.id.clone())) {
+            return self.print(Kind::Note, vec![line]);
+        }
         if !self.answers.contains(&part.message_id) {
             return;
         }
@@ -489,6 +492,8 @@ impl<W: Write + Send> Render for Terminal<W> {
 
     fn look(&mut self, Looks { thinking, details, paint }: Looks) {
         (self.thinking, self.details, self.paint) = (thinking, details, paint);
+        self.words.iter_mut().for_each(|(_, words)| words.paint(paint));
+        self.changed();
     }
 }
 

@@ -8,7 +8,7 @@ use haft_protocol::{
     Clock, Event, Id, Message, MessageId, Part, PartId, PartKind, Session, SessionId, Status, Tokens, ToolState,
 };
 
-use super::tool_line::{activity, begun};
+use super::tool_line::{activity, begun, task_ended};
 use super::usage::used;
 use super::{COMPACTED, Looks, Paint, Render, call_lines, clean, wait};
 use crate::report::Output;
@@ -115,6 +115,10 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
     }
 
     fn part(&mut self, part: &Part) {
+        if let Some(line) = task_ended(part, self.paint).filter(|_| self.printed.insert(part.id.clone())) {
+            self.new_line();
+            return self.aside(&format!("{line}\n"));
+        }
         if !self.answers.contains(&part.message_id) {
             return;
         }

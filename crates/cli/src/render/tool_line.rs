@@ -2,7 +2,7 @@
 
 mod headline;
 
-use haft_protocol::{Object, ToolState};
+use haft_protocol::{Object, Part, PartKind, ToolState};
 use serde_json::Value;
 
 use self::headline::{headline, subject};
@@ -56,6 +56,20 @@ pub(crate) fn begun(tool: &str, state: &ToolState, paint: Paint) -> Option<Strin
         | ToolState::Completed { .. }
         | ToolState::Error { .. } => None,
     }
+}
+
+/// The line about a task that went on in the background, where `part` tells its end.
+pub(crate) fn task_ended(part: &Part, paint: Paint) -> Option<String> {
+    let PartKind::Text { synthetic: true, metadata: Some(metadata), .. } = &part.kind else { return None };
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+    let state = text("task").and(text("state"))?;
+    let title = one_line(text("title").unwrap_or("without a name"));
+    Some(match state {
+        "completed" => paint.cyan(&format!("◆ background task ended: {title}")),
+        "partial" => paint.yellow(&format!("◆ background task came to a limit: {title}")),
+        "interrupted" => paint.yellow(&format!("◆ background task was cut off: {title}")),
+        _ => paint.red(&format!("✗ background task failed: {title}")),
+    })
 }
 
 /// What a call is about that is at work, for a line that is drawn anew.

@@ -50,6 +50,14 @@ impl Words {
         }
     }
 
+    /// What comes from now on is painted so.
+    pub(super) fn paint(&mut self, paint: Paint) {
+        match &mut self.flow {
+            Flow::Answer(markdown) => markdown.paint(paint),
+            Flow::Thoughts(thoughts) => thoughts.paint = paint,
+        }
+    }
+
     /// Takes one more piece.
     pub(super) fn grow(&mut self, piece: &str) {
         if !self.stored {

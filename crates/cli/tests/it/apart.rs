@@ -56,8 +56,94 @@ fn report(machine: &Machine) -> String {
 
 /// The work trees that stand.
 fn trees(machine: &Machine) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(machine.root().join("state/haft/worktrees"));
-    entries.into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+    let below = |folder: PathBuf| {
+        std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+    };
+    below(machine.root().join("state/haft/worktrees")).into_iter().flat_map(below).collect()
+}
+
+/// The id of the task of the newest session.
+fn task_id(machine: &Machine) -> String {
+    let parts = crate::support::parts(&machine.newest_session());
+    let task = parts.iter().find(|part| part["tool"] == "task").unwrap();
+    task["state"]["metadata"]["sessionId"].as_str().unwrap().to_owned()
+}
+
+/// A further run of the newest session, in which the agent calls `task` with `args` after `answered` answers.
+fn goes_on(machine: &Machine, answered: usize, args: serde_json::Value) -> Ran {
+    let mut input = json!({"description": "work", "subagent_type": "general", "task_id": task_id(machine)});
+    input.as_object_mut().unwrap().extend(args.as_object().unwrap().clone());
+    let call = json!({"answer": [{"call": "task", "args": input}]}).to_string();
+    let mut answers = vec![DONE; answered];
+    answers.extend([call.as_str(), DONE]);
+    machine.haft(&["run", "on", "--continue", "--auto", "--model", &machine.scenario(&answers)]).ok()
+}
+
+/// What the agent was told by its last call of `task`.
+fn last_report(machine: &Machine) -> String {
+    let parts = crate::support::parts(&machine.newest_session());
+    let task = parts.iter().rfind(|part| part["tool"] == "task").unwrap();
+    let state = &task["state"];
+    state["output"].as_str().or(state["error"].as_str()).unwrap().to_owned()
+}
+
+#[test]
+fn what_was_changed_behind_the_turn_waits_until_it_is_fetched() {
+    let machine = machine(&[EDITS, READY]);
+    let behind = APART.replace("true}", "true,\"background\":true}");
+    let ran = machine.haft(&["run", "go", "--auto", "--model", &machine.scenario(&[&behind, DONE, DONE])]).ok();
+    assert!(ran.err.contains("background task ended: work"), "{ran:?}");
+    let session = machine.newest_session();
+    let parts = crate::support::parts(&session);
+    let notice = parts.iter().find(|part| part["metadata"]["task"].is_string()).unwrap()["text"].as_str().unwrap();
+    let [tree] = trees(&machine).try_into().unwrap();
+    let want = format!("It worked apart, in {}. Nothing of it is in the project yet.", tree.display());
+    assert!(notice.contains(&want), "{notice}");
+    assert!(notice.contains("It changed there:\n- a.txt\n- gone.txt\n- sub/new.txt\n"), "{notice}");
+    assert_eq!(files(&machine), FILES.iter().map(|(name, text)| (*name, (*text).to_owned())).collect::<Vec<_>>());
+    goes_on(&machine, 3, json!({"prompt": ""}));
+    let told = last_report(&machine);
+    assert!(told.contains("Ready.\n\nIts changes were carried over:\n- a.txt"), "{told}");
+    let text = |text: &str| text.to_owned();
+    assert_eq!(files(&machine), [("a.txt", text("one\nTWO\nthree\n")), ("sub/new.txt", text("new\n"))]);
+    assert!(trees(&machine).is_empty(), "{:?}", trees(&machine));
+    machine.haft(&["session", "undo", "--yes"]).ok();
+    assert_eq!(files(&machine).len(), 2, "the call that fetched them can be undone");
+    assert_eq!(files(&machine)[1].0, "gone.txt");
+}
+
+#[test]
+fn one_that_did_not_go_together_goes_on_where_it_stands() {
+    let machine = machine(&[]);
+    let theirs = format!("printf 'one\\n2\\nthree\\n' > {}", machine.project().join("a.txt").display());
+    let meanwhile = json!({"answer": [{"call": "bash", "args": {"command": theirs}}]}).to_string();
+    let mends = r#"{"answer":[{"call":"edit","args":{"filePath":"a.txt","oldString":"TWO","newString":"2"}}]}"#;
+    plays(&machine, &[EDITS, &meanwhile, READY, mends, r#"{"answer":[{"text":"Mended."}]}"#]);
+    run(&machine);
+    let [tree] = trees(&machine).try_into().unwrap();
+    assert!(report(&machine).contains("you may read them there"), "{}", report(&machine));
+    // What stands there is inside the project for whoever looks.
+    let look = json!({"answer": [{"call": "read", "args": {"filePath": tree.join("a.txt")}}]}).to_string();
+    let model = machine.scenario(&[DONE, DONE, &look, DONE]);
+    machine.haft(&["run", "look", "--continue", "--model", &model]).ok().says(&["a.txt"]);
+    let parts = crate::support::parts(&machine.newest_session());
+    let read = parts.iter().rfind(|part| part["tool"] == "read").unwrap();
+    assert!(read["state"]["output"].as_str().unwrap().contains("TWO"), "{read:#}");
+    // It goes on in its tree, though nobody said so again.
+    goes_on(&machine, 4, json!({"prompt": "Take theirs."}));
+    let told = last_report(&machine);
+    assert!(told.contains("Mended.\n\nIts changes were carried over:\n- gone.txt\n- sub/new.txt"), "{told}");
+    assert!(trees(&machine).is_empty() && !machine.project().join("gone.txt").exists());
+    assert_eq!(machine.read("a.txt"), "one\n2\nthree\n");
+    // And once more apart, in a new tree of the same name, with what stands in the project now.
+    plays(
+        &machine,
+        &[DONE, DONE, DONE, DONE, DONE, r#"{"answer":[{"call":"bash","args":{"command":"pwd; cat a.txt"}}]}"#, READY],
+    );
+    goes_on(&machine, 6, json!({"prompt": "Look.", "worktree": true}));
+    let told = last_report(&machine);
+    assert!(told.contains("Ready.\n\nIt changed no files."), "{told}");
+    assert!(trees(&machine).is_empty());
 }
 
 /// The files of the project, with what is in them.

@@ -14,13 +14,13 @@ const MARK: &str = "build › ";
 const ANSWER: &str = "answer › ";
 
 /// `haft` alone, with a model that gives these answers.
-fn command(machine: &Machine, answers: &[&str], args: &[&str]) -> Command {
+pub(crate) fn command(machine: &Machine, answers: &[&str], args: &[&str]) -> Command {
     let model = machine.scenario(answers);
     machine.command(&[&["--model", &model], args].concat())
 }
 
 /// The same in a terminal, once it listens.
-fn chat(machine: &Machine, answers: &[&str], args: &[&str]) -> Terminal {
+pub(crate) fn chat(machine: &Machine, answers: &[&str], args: &[&str]) -> Terminal {
     let terminal = Terminal::open(&command(machine, answers, args), WIDE);
     terminal.wait_for(MARK);
     terminal
@@ -28,7 +28,7 @@ fn chat(machine: &Machine, answers: &[&str], args: &[&str]) -> Terminal {
 
 /// Says `text`, and waits until the chat listens again.
 #[track_caller]
-fn say(terminal: &mut Terminal, text: &str) {
+pub(crate) fn say(terminal: &mut Terminal, text: &str) {
     let before = terminal.times(MARK);
     terminal.type_text(&format!("{text}\n"));
     terminal.wait_for_times(MARK, before + 1);
@@ -36,7 +36,7 @@ fn say(terminal: &mut Terminal, text: &str) {
 
 /// Leaves, and looks whether that went well.
 #[track_caller]
-fn leave(terminal: &mut Terminal) {
+pub(crate) fn leave(terminal: &mut Terminal) {
     terminal.type_text("/exit\n");
     assert_eq!(terminal.wait_exit(), 0, "{}", terminal.screen());
 }
@@ -273,13 +273,13 @@ fn options_of_the_chat_before_a_command_are_a_mistake() {
 }
 
 /// Types `text` in a terminal whose keys come one by one, and sends it.
-fn enter(terminal: &mut Terminal, text: &str) {
+pub(crate) fn enter(terminal: &mut Terminal, text: &str) {
     terminal.type_text(&format!("{text}\r"));
 }
 
 /// Leaves a chat that draws: the terminal is then as it was.
 #[track_caller]
-fn leave_drawn(terminal: &mut Terminal) {
+pub(crate) fn leave_drawn(terminal: &mut Terminal) {
     enter(terminal, "/exit");
     assert_eq!(terminal.wait_exit(), 0, "{}", terminal.screen());
     assert!(terminal.echoes(), "the terminal shows what is typed again");

@@ -35,7 +35,7 @@ pub(crate) struct Score {
     over: usize,
     /// Undos and redos whose outcome was known to the byte.
     undone: usize,
-    /// Undos that could not know all: a command was cut off, or agents had written one file at once.
+    /// Undos that could not know all: a command was cut off.
     left: usize,
     /// The most that stored text was behind told text.
     behind: Duration,

@@ -41,6 +41,40 @@ fn sessions_are_renamed_put_away_and_removed() {
     assert!(gone.code == 1 && gone.err.contains(&two), "{gone:?}");
 }
 
+/// Serves `body` as JSON wherever it is asked for.
+fn serves(body: String) -> crate::support::Served {
+    crate::support::Served::canned(200, "application/json", body.leak())
+}
+
+#[test]
+fn a_session_is_read_from_an_address_that_the_person_names() {
+    let machine = Machine::with(&[]);
+    let id = talked(&machine, "Far away");
+    let export = machine.haft(&["session", "export", &id]).ok().out;
+    machine.haft(&["session", "delete", &id, "--yes"]).ok();
+    let file = serves(export.clone());
+    let address = format!("{}/session.json", file.url());
+    machine.haft(&["--offline", "session", "import", "https://192.0.2.1/session.json"]).ends(1);
+    let told = machine.haft(&["session", "import", &address]).ok().out;
+    assert_eq!(told.trim(), format!("Imported session: {id}"));
+    assert_eq!(titles(&machine, &[]), ["Far away"]);
+    // The data of a share page are its pieces, in any order.
+    let export: Value = serde_json::from_str(&export).unwrap();
+    let mut pieces = vec![json!({"type": "session", "data": export["info"]}), json!({"type": "model", "data": []})];
+    for message in export["messages"].as_array().unwrap() {
+        let parts = message["parts"].as_array().unwrap().iter().map(|part| json!({"type": "part", "data": part}));
+        pieces.extend(parts);
+        pieces.push(json!({"type": "message", "data": message["info"]}));
+    }
+    let page = serves(Value::from(pieces).to_string());
+    let share = format!("{}/s/Ab12", page.url().trim_end_matches("/v1"));
+    machine.haft(&["session", "import", &share, "--new"]).ok();
+    assert_eq!(titles(&machine, &[]).len(), 2);
+    assert!(machine.haft(&["session", "show"]).ok().out.contains("Hello."));
+    let nothing = serves("<html>".to_owned());
+    machine.haft(&["session", "import", &nothing.url()]).ends(1).says(&["is not JSON"]);
+}
+
 #[test]
 fn a_session_that_was_written_reads_back_the_same() {
     let machine = Machine::with(&[("a.txt", "one\n")]);

@@ -19,22 +19,29 @@ mod editor;
 #[cfg(target_os = "linux")]
 mod everyday;
 mod face;
+mod hooks;
 mod hostile;
 mod house;
 mod jobs;
 mod kept;
 mod kill;
 mod ledger;
+mod manner;
+mod mcp;
 mod models;
 mod network;
+#[cfg(target_os = "linux")]
+mod plan;
 #[cfg(target_os = "linux")]
 mod power;
 #[cfg(target_os = "linux")]
 mod replay;
 mod rules;
 mod run;
+mod scripts;
 mod session;
 mod settings;
+mod skills;
 mod support;
 mod task;
 mod terminal;

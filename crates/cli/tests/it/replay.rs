@@ -16,7 +16,7 @@ fn haft(machine: &Machine, rung: &str, args: &[&str]) -> Ran {
 }
 
 /// A rung that holds here, if there is one.
-fn rung() -> &'static str {
+pub(crate) fn rung() -> &'static str {
     let machine = Machine::with(&[]);
     let holds = |rung: &&str| {
         let ran = haft(&machine, rung, &["tool", "call", "bash", r#"{"command":"true"}"#, "--auto", "--json"]);
@@ -79,6 +79,36 @@ fn a_session_is_the_same_when_it_is_run_again() {
 }
 
 #[test]
+fn it_goes_on_behind_an_answer_that_failed_and_behind_a_summary() {
+    let machine = Machine::with(&[("a.txt", "one\n")]);
+    let rung = rung();
+    let edit = |old: &str, new: &str| {
+        json!({"answer": [{"call": "edit", "args": {"filePath": "a.txt", "oldString": old, "newString": new}}]})
+            .to_string()
+    };
+    let text = |text: &str| json!({"answer": [{"text": text}]}).to_string();
+    let fails =
+        json!({"answer": [{"text": "Half"}, {"error": {"kind": "rejected", "message": "no luck"}}]}).to_string();
+    let summary = json!({"for": "compaction", "answer": [{"text": "## Goal\nShort."}]}).to_string();
+    let long = text(&"long words ".repeat(2000));
+    let answers = [edit("one", "two"), long, fails.clone(), edit("two", "three"), text("Last."), summary];
+    let model = machine.scenario(&answers.iter().map(String::as_str).collect::<Vec<_>>());
+    haft(&machine, rung, &["run", "one", "--auto", "--model", &model]).ok();
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    haft(&machine, rung, &["run", "two", "--auto", "--continue", "--model", &model]).ends(1).says(&["no luck"]);
+    haft(&machine, rung, &["session", "compact", &id, "--model", &model]).ok();
+    // The place of the answer that failed is that of the next one.
+    let answers = [text("-"), text("-"), edit("two", "three"), text("Last.")];
+    let model = machine.scenario(&answers.iter().map(String::as_str).collect::<Vec<_>>());
+    let ran = haft(&machine, rung, &["run", "three", "--auto", "--continue", "--model", &model]);
+    let ran = if ran.code == 0 { ran } else { panic!("{ran:?}") };
+    assert!(ran.out.contains("Last."), "{ran:?}");
+    let told = haft(&machine, rung, &["session", "replay", &id, "--json"]).ok().json();
+    assert_eq!((&told["same"], &told["calls"]), (&json!(true), &json!(2)), "{told:#}");
+    assert!(told["notes"].to_string().contains("passed over: the summary behind message"), "{told:#}");
+}
+
+#[test]
 fn what_differs_first_is_told() {
     let answers = [
         json!([{"call": "bash", "args": {"command": "echo same; echo $RANDOM-$RANDOM-$RANDOM"}}]),
@@ -119,7 +149,9 @@ fn a_pack_can_be_read_sent_and_run_again() {
     let played = Played::of(&answers, &["mend it with password=hunter22"]);
     played.machine.piped(&["auth", "login", "groq", "--key-stdin"], "stored-marker-key").ok();
     let path = played.machine.root().join("pack.json").display().to_string();
-    let ran = played.haft(&["session", "pack", &played.id, "-o", &path]).ok().says(&[
+    played.haft(&["session", "pack", &played.id, "-o", &path]).ends(2).says(&["--yes writes it"]);
+    assert!(!std::path::Path::new(&path).exists(), "nothing is written before it is said which files it names");
+    let ran = played.haft(&["session", "pack", &played.id, "-o", &path, "--yes"]).ok().says(&[
         "KiB",
         "messages",
         "read it before you send it",
@@ -131,7 +163,7 @@ fn a_pack_can_be_read_sent_and_run_again() {
         assert!(!text.contains(gone), "{gone} is in the pack");
     }
     assert!(text.contains("Reading.") && text.contains("\"version\": 1"), "what was said is in it");
-    played.haft(&["session", "pack", &played.id, "-o", &path]).ends(1).says(&["name a new file with -o"]);
+    played.haft(&["session", "pack", &played.id, "-o", &path, "--yes"]).ends(1).says(&["name a new file with -o"]);
     let bare = played.machine.root().join("bare.json").display().to_string();
     played.haft(&["session", "pack", &played.id, "-o", &bare, "--no-files"]).ok();
     let bare_text = std::fs::read_to_string(&bare).unwrap();

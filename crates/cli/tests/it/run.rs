@@ -343,6 +343,22 @@ fn signal(pid: u32, signal: rustix::process::Signal) {
 }
 
 #[test]
+fn an_argument_of_a_command_may_hold_blanks_and_quotes() {
+    let command = json!({"command": {"say": {"template": "first <$1> second <$2> rest <$3>"}}}).to_string();
+    let machine = Machine::with(&[("opencode.json", &command)]);
+    let model = machine.scenario(&[r#"{"answer":[{"text":"Hm."}]}"#]);
+    let row = |arguments: &[&str], want: &str| {
+        machine.haft(&[&["run", "--model", &model, "--command", "say"], arguments].concat()).ok();
+        let parts = crate::support::parts(&machine.newest_session());
+        assert_eq!(parts[0]["text"], want, "{arguments:?}");
+    };
+    row(&["a b", "c"], "first <a b> second <c> rest <>");
+    row(&["a", "b c", "d e", "f"], "first <a> second <b c> rest <d e f>");
+    row(&["it's", "two words"], "first <it's> second <two words> rest <>");
+    row(&["say \"hi\" now", "b"], "first <say \"hi\" now> second <b> rest <>");
+}
+
+#[test]
 fn what_looks_like_a_command_and_is_none_is_said() {
     let machine = Machine::with(&[]);
     let model = machine.scenario(&[r#"{"answer":[{"text":"Hm."}]}"#]);

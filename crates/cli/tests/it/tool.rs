@@ -35,6 +35,21 @@ fn the_tools_are_listed_and_described() {
 }
 
 #[test]
+fn what_no_session_remembers_is_not_kept() {
+    let machine = Machine::with(&[("a.txt", "old")]);
+    let call = |tool: &str, args: Value| {
+        machine.haft(&["tool", "call", tool, &args.to_string(), "--auto"]).ok();
+    };
+    call("write", json!({"filePath": "a.txt", "content": "new"}));
+    call("bash", json!({"command": "echo more >> a.txt"}));
+    assert_eq!(std::fs::read_to_string(machine.project().join("a.txt")).unwrap(), "newmore\n");
+    for folder in ["pending", "trees"] {
+        let kept = std::fs::read_dir(machine.data().join("snapshots").join(folder));
+        assert_eq!(kept.map_or(0, Iterator::count), 0, "{folder}");
+    }
+}
+
+#[test]
 fn what_a_rule_denies_altogether_is_not_offered() {
     let machine = Machine::with(&[("opencode.json", r#"{"permission": {"edit": "deny"}}"#)]);
     let listed = machine.haft(&["tool", "list"]).ok().out;

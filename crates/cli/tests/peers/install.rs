@@ -14,6 +14,12 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The package that plays vendors, with its version.
 const AIMOCK: &str = "@copilotkit/aimock@1.43.0";
 
+/// OpenCode, in the version whose sessions are taken over.
+const OPENCODE: &str = "opencode-ai@1.18.33";
+
+/// A server of all that MCP has, and an inspector of servers, with their versions.
+const MCP: [&str; 2] = ["@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/inspector@0.15.0"];
+
 /// A Python that has the packages of `requirements.txt`.
 pub(crate) fn python() -> Option<PathBuf> {
     installed("python", PYTHON, |folder| {
@@ -34,6 +40,30 @@ pub(crate) fn aimock() -> Option<PathBuf> {
         run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(AIMOCK))
     })
     .map(|folder| folder.join("node_modules/.bin/llmock"))
+}
+
+/// OpenCode, as its own native program: no script of the package runs.
+pub(crate) fn opencode() -> Option<PathBuf> {
+    let folder = installed("opencode", OPENCODE, |folder| {
+        let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(OPENCODE))
+    })?;
+    let names = std::fs::read_dir(folder.join("node_modules")).unwrap().map(|entry| entry.unwrap().path());
+    let programs = names.map(|package| package.join("bin/opencode"));
+    // Beside it may be one for another processor or C library.
+    let runs = |program: &PathBuf| {
+        program.is_file() && Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
+    programs.into_iter().find(|program| !program.to_string_lossy().contains("opencode-ai") && runs(program))
+}
+
+/// The folder with the programs of MCP's own: a server of everything, and an inspector of servers.
+pub(crate) fn mcp() -> Option<PathBuf> {
+    installed("mcp", &MCP.concat(), |folder| {
+        let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).args(MCP))
+    })
+    .map(|folder| folder.join("node_modules/.bin"))
 }
 
 /// The folder `name` with `what` in it, which `install` puts there unless it is there already. Test programs that want

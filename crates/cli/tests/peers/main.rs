@@ -1,5 +1,5 @@
 //! The binary against programs of others: a model server, a proxy that translates dialects, a server that plays vendors,
-//! and the vendors' own descriptions of what they may be asked.
+//! MCP's own server and inspector, and the vendors' own descriptions of what they may be asked.
 //!
 //! The tests install what they need into a folder of their own below `target`. Where that is impossible they say so and
 //! pass, unless `HAFT_NEEDS_PEERS` is set.
@@ -11,6 +11,8 @@ mod aimock;
 mod install;
 mod litellm;
 mod llama;
+mod mcp;
+mod opencode;
 mod scene;
 mod schemas;
 mod service;

@@ -362,9 +362,9 @@ fn a_file_that_is_too_large_or_no_file_is_refused() {
 }
 
 #[test]
-fn what_is_not_there_and_what_is_not_acted_on_is_told() {
+fn what_is_not_there_is_told() {
     let scene = scene(
-        &[("project/haft.json", "{\n\"sandbox\": {\"write\": [\"*.x\"]}, \"hooks\": {\"x\": 1},\n \"modle\": 1}")],
+        &[("project/haft.json", "{\n\"sandbox\": {\"write\": [\"*.x\"]},\n \"modle\": 1}")],
         &[("OPENCODE_CONFIG", "/nowhere/x.json")],
     );
     let warnings: Vec<String> = scene.load().unwrap().warnings.iter().map(|text| scene.at_home(text)).collect();
@@ -373,7 +373,6 @@ fn what_is_not_there_and_what_is_not_acted_on_is_told() {
         [
             "there is no file /nowhere/x.json (named by OPENCODE_CONFIG)",
             "~/project/haft.json, line 3: there is no key \"modle\"; \"model\" is meant, perhaps",
-            "~/project/haft.json: \"hooks\" is not acted on yet; do not count on it",
             "~/project/haft.json: \"*.x\" in \"sandbox\" is taken for a name; patterns do not count there",
         ]
     );

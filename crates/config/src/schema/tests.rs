@@ -170,6 +170,4 @@ fn the_data_is_in_order() {
         }
     }
     walk(&keys::CONFIG);
-    let Kind::Object(fields) = &keys::CONFIG else { panic!() };
-    assert!(keys::NOT_YET.iter().all(|key| fields.iter().any(|field| field.name == *key)));
 }

@@ -15,13 +15,14 @@ mod tools;
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
-use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, HeaderValue};
 use serde_json::Value;
 
 use super::answering::answer;
 use super::written::segment;
 use crate::eventstream::CONTENT_TYPE;
 use crate::http::{Asking, Endpoint, Scheme};
+use crate::manners::added;
 use crate::{Chunk, LlmError, Provider, Request, Server, SetupError, ToolSpec};
 pub(in crate::dialect) use read::Reader;
 
@@ -56,7 +57,8 @@ impl Provider for Converse {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let endpoint = self.endpoint.clone();
         let body = body::bytes(endpoint.provider(), &request, &self.written);
-        let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(CONTENT_TYPE))]);
+        let mut headers = added(&request);
+        headers.insert(ACCEPT, HeaderValue::from_static(CONTENT_TYPE));
         let reader = Reader::new(endpoint.provider(), &request, &endpoint.secrets());
         let path = format!("model/{}/converse-stream", segment(&request.model));
         answer(endpoint, Asking { path, headers }, request.model, body, reader)

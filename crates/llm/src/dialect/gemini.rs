@@ -12,9 +12,10 @@ use futures::stream::BoxStream;
 use reqwest::header::HeaderName;
 use serde_json::Value;
 
-use super::answering::{affinity, answer};
+use super::answering::answer;
 use super::written::segment;
 use crate::http::{Asking, Endpoint, Scheme};
+use crate::manners::common;
 use crate::{Chunk, LlmError, Place, Provider, Request, Server, SetupError, ToolSpec};
 pub(in crate::dialect) use read::Reader;
 
@@ -62,7 +63,7 @@ impl Provider for Gemini {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         let endpoint = self.endpoint.clone();
         let body = body::bytes(endpoint.provider(), self.place, &request, &self.written);
-        let asking = Asking { path: path(&request.model), headers: affinity(request.session.as_deref()) };
+        let asking = Asking { path: path(&request.model), headers: common(&request) };
         let reader = Reader::new(endpoint.provider(), &request, &endpoint.secrets());
         answer(endpoint, asking, request.model, body, reader)
     }

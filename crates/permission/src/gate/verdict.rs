@@ -1,6 +1,6 @@
 //! What rules and approvals say about an access. Pure.
 
-use crate::access::{Access, Builtin, Denied};
+use crate::access::{Access, Advice, Builtin, Denied};
 use crate::approval::Approvals;
 use crate::rule::{Action, Rule};
 use crate::rules::Rules;
@@ -47,6 +47,24 @@ pub(super) fn judge(access: &Access, rules: &Rules, approvals: &Approvals) -> Ve
         (true, _) => Verdict::Ask,
         (false, true) => Verdict::Allow(By::Approval),
         (false, false) => Verdict::Allow(By::Rules(named)),
+    }
+}
+
+/// `verdict` after somebody said `advice`. A denial stays one. What only a person can allow is not allowed by anybody
+/// else; nor is a program whose parts were not told apart where a narrow denial may be meant for one of them.
+pub(super) fn advised(verdict: Verdict, advice: &Advice, access: &Access, rules: &Rules) -> Verdict {
+    match (verdict, advice) {
+        (Verdict::Deny(denied, by), _) => Verdict::Deny(denied, by),
+        (Verdict::Allow(_) | Verdict::Ask, Advice::Deny { by, reason }) => {
+            let denied = Denied::Hook { by: by.clone(), reason: reason.clone(), ends: false };
+            Verdict::Deny(denied, By::Hook(by.clone()))
+        }
+        (Verdict::Ask, Advice::Allow { by }) => {
+            let is_doubtful = access.opaque && rules.narrow_denial(&access.permission).is_some();
+            if !access.in_person && !is_doubtful { Verdict::Allow(By::Hook(by.clone())) } else { Verdict::Ask }
+        }
+        (Verdict::Allow(_), Advice::Ask { .. }) => Verdict::Ask,
+        (verdict, Advice::None | Advice::Allow { .. } | Advice::Ask { .. }) => verdict,
     }
 }
 

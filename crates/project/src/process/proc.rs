@@ -8,6 +8,9 @@ use std::time::Duration;
 /// Most bytes of a process's environment that are looked through.
 const MAX_ENVIRONMENT: u64 = 1024 * 1024;
 
+/// Room for a line of `/proc/PID/stat`, in bytes: some fifty numbers and a name of at most 64 bytes.
+const MAX_STAT: usize = 2048;
+
 /// The program that makes the namespaces of a cage.
 const BWRAP: &str = "bwrap";
 
@@ -35,8 +38,10 @@ pub(crate) struct Process {
 impl Process {
     /// The process with this number, if there is one.
     pub(crate) fn find(pid: i32) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        Self::parse(&String::from_utf8_lossy(&stat))
+        let mut line = [0; MAX_STAT];
+        // The system gives all of it to the first call that has room, and there is a file for each process.
+        let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+        Self::parse(&String::from_utf8_lossy(line.get(..length)?))
     }
 
     /// Whether the same process is still there under its number, and has not ended.

@@ -15,10 +15,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::Processes;
 use super::caging::Watch;
 use super::tree::Tree;
 use super::walls::Walls;
+use super::{Processes, Talk};
 use crate::protected::Repair;
 use crate::{Commanded, Recorder};
 
@@ -38,6 +38,8 @@ pub struct Running {
     pipe: pipe::Receiver,
     pub(super) linger: Duration,
     state: State,
+    /// What it is spoken with by, until somebody takes it.
+    talk: Option<Talk>,
     /// What its cage closes.
     walls: Option<Walls>,
     /// What is put back when it has ended. Below the tree: nothing of it must run any more.
@@ -157,12 +159,23 @@ impl Running {
             pipe,
             linger: LINGER,
             state,
+            talk: None,
             walls: None,
             watch: None,
             recording: None,
             record: None,
             _processes: processes,
         }
+    }
+
+    /// The same, spoken with by `talk`.
+    pub(super) fn spoken_with(self, talk: Option<Talk>) -> Self {
+        Self { talk, ..self }
+    }
+
+    /// The ends of a command that was started with [`Streams::Apart`](super::Streams::Apart), the first time.
+    pub fn talk(&mut self) -> Option<Talk> {
+        self.talk.take()
     }
 
     /// The same, in a cage.

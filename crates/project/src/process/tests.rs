@@ -73,6 +73,21 @@ async fn all_gone(watched: Vec<OwnedFd>) {
 }
 
 #[tokio::test]
+async fn a_command_that_is_spoken_with_has_its_outputs_apart() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut running = start_on(Streams::Apart, "read -r line; echo \"said $line\"; echo why >&2; cat").await;
+    let Talk { mut input, mut output } = running.talk().unwrap();
+    assert!(running.talk().is_none());
+    input.write_all(b"hello\nmore").await.unwrap();
+    drop(input);
+    let mut said = String::new();
+    output.read_to_string(&mut said).await.unwrap();
+    assert_eq!(said, "said hello\nmore");
+    assert_eq!(all(&mut running).await, "why\n");
+    assert_eq!(running.end().await, End { code: Some(0), signal: None, left_running: false });
+}
+
+#[tokio::test]
 async fn both_outputs_come_in_the_order_they_were_written() {
     let mut running = start("echo a; echo b >&2; echo c; printf d >&2").await;
     assert_eq!(all(&mut running).await, "a\nb\nc\nd");

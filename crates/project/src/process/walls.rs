@@ -90,7 +90,8 @@ pub(super) fn word(rung: Rung) -> &'static str {
 
 /// Where `path` leads with all links followed; `None` where nothing is, or where it is no absolute path.
 pub(super) fn real(path: &Path) -> Option<PathBuf> {
-    path.is_absolute().then(|| path.canonicalize().ok()).flatten()
+    // Following it costs a call for each name in it, and most of what is hidden is not there: one call tells.
+    (path.is_absolute() && path.exists()).then(|| path.canonicalize().ok()).flatten()
 }
 
 /// Where `path` leads, and what of it is there: itself or the closest folder above.

@@ -19,10 +19,13 @@ use super::watch::Watch;
 use super::{Refused, Seen, Spot, Tree};
 use crate::door;
 use crate::files::READ;
+use crate::passing::is_passing;
 use crate::search::{Entries, Has, Ignored};
 
 /// How many threads look. More would wait for the same disk.
 const THREADS: usize = 2;
+/// A tree of no more folders than this is looked at by one: starting another thread would take longer than it saves.
+const ALONE: usize = 32;
 /// Folders that lie deeper are opened by their whole path: of the others the folder above is held open.
 const MAX_HELD: usize = 64;
 
@@ -131,7 +134,9 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         let found = std::thread::scope(|scope| {
             let work =
                 || Thread { tree: this, shared: &shared, now, found: Vec::new(), entries: Entries::default() }.run();
-            let helpers: Vec<_> = (1..THREADS).map(|_| scope.spawn(work)).collect();
+            // Nobody knows how large it is before the first look.
+            let threads = if (1..=ALONE).contains(&this.folders.len()) { 1 } else { THREADS };
+            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let mut found = work();
             for helper in helpers {
                 match helper.join() {
@@ -353,11 +358,10 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         let mut has = Has::default();
         let mut names: Vec<(&[u8], FileType)> = entries
             .iter()
-            .map(|(name, kind)| {
-                let name = name.as_os_str().as_bytes();
-                has.note(name);
-                (name, kind)
-            })
+            .map(|(name, kind)| (name.as_os_str().as_bytes(), kind))
+            // What is being written beside its place is no file of anybody's, and gone at the next look.
+            .filter(|(name, kind)| *kind == FileType::Directory || !is_passing(name))
+            .inspect(|(name, _)| has.note(name))
             .collect();
         names.sort_unstable_by_key(|(name, _)| *name);
         self.count(names.len());

@@ -109,6 +109,17 @@ fn what_was_ignored_is_not_new() {
 }
 
 #[test]
+fn what_is_written_beside_its_place_is_no_part_of_it() {
+    let name = ".haft-0123456789abcdef.tmp";
+    let mut scene = Scene::new(&["a", name, ".haft-notes.tmp"]);
+    assert_eq!(scene.look(), ["?.haft-notes.tmp", "?a"]);
+    fs::remove_file(scene.path(name)).unwrap();
+    assert_eq!(scene.look(), [""; 0]);
+    scene.put(name);
+    assert_eq!(scene.look(), [""; 0]);
+}
+
+#[test]
 fn modes_and_times_count() {
     let mut scene = Scene::new(&["a=1", "b=1"]);
     scene.look();

@@ -1,6 +1,6 @@
 //! The driver's part in taking back, and what a turn came to for files.
 
-use haft_protocol::{Event, FileDiff, Message, MessageId, TurnSummary};
+use haft_protocol::{Event, FileDiff, History, Message, MessageId, PartKind, TurnSummary};
 
 use super::Driver;
 use crate::diffs::Tally;
@@ -17,11 +17,11 @@ impl Driver {
 
     /// Closes what the end of the program left open: changes that no message says yet, and an undo that was begun.
     pub(super) async fn settle_past(&mut self) -> Result<(), SessionError> {
-        if let Some(past) = self.setup.options.past.clone() {
-            let events = past.rest(&self.setup.clock, &self.record.id, &self.history, true).await;
-            record_all(&self.setup, &mut self.history, events.clone()).await?;
-            past.stored(&events);
+        let Self { setup, record, history, .. } = self;
+        if let Some(past) = &setup.options.past {
+            past.settle(&setup.journal, &setup.clock, &record.id, history).await?;
         }
+        self.counted = patches(&self.history);
         self.hand().settle().await
     }
 
@@ -30,6 +30,7 @@ impl Driver {
         if !self.memory.kin.children.is_empty() {
             return Err(SessionError::Busy(self.record.id.clone()));
         }
+        self.remember().await?;
         let rewound = self.hand().rewind(rewind).await;
         if rewound.is_err() {
             self.read_again().await;
@@ -39,11 +40,21 @@ impl Driver {
         rewound
     }
 
+    /// Keeps what jobs have changed since the last turn.
+    async fn remember(&mut self) -> Result<(), SessionError> {
+        let Some(past) = self.setup.options.past.clone() else { return Ok(()) };
+        let events = past.rest(&self.setup.clock, &self.record.id, &self.history, false).await;
+        record_all(&self.setup, &mut self.history, events.clone()).await?;
+        past.stored(&events);
+        Ok(())
+    }
+
     /// Makes final what is taken back: something new is asked.
     pub(crate) async fn commit(&mut self) -> Result<(), SessionError> {
         if self.record.revert.is_some() && self.hand().commit().await? {
             self.projection.renew();
             self.tally = None;
+            self.counted = patches(&self.history);
         }
         Ok(())
     }
@@ -60,11 +71,14 @@ impl Driver {
         let Some(past) = self.setup.options.past.clone() else { return Ok(()) };
         let journal = &self.setup.journal;
         let turn = since(journal, &self.record.id, &self.history, Some(first)).await?;
-        if turn.is_empty() {
+        let own = turn.iter().filter(|patch| patch.part.session_id == self.record.id).count();
+        // What a job did later belongs to the turn that began it.
+        let late = patches(&self.history) != self.counted + own;
+        if turn.is_empty() && !late {
             return Ok(());
         }
         // Sessions below may have gone on between the turns.
-        let known = self.tally.take().filter(|_| turn.iter().all(|patch| patch.part.session_id == self.record.id));
+        let known = self.tally.take().filter(|_| own == turn.len() && !late);
         let all = match known {
             Some(known) => tally(&past, known, turn.clone()).await,
             None => {
@@ -79,7 +93,7 @@ impl Driver {
             vec![Event::SessionUpdated { session_id: session_id.clone(), info: Box::new(self.record.clone()) }];
         events.extend(self.summed_up(first, turn));
         events.push(Event::SessionDiff { session_id, diff: all.diffs() });
-        self.tally = Some(all);
+        (self.tally, self.counted) = (Some(all), patches(&self.history));
         record_all(&self.setup, &mut self.history, events).await?;
         Ok(())
     }
@@ -92,4 +106,10 @@ impl Driver {
         let session_id = self.record.id.clone();
         Some(Event::MessageUpdated { session_id, info: Box::new(Message::User(user)) })
     }
+}
+
+/// How many lists of changes the session remembers.
+fn patches(history: &History) -> usize {
+    let parts = history.messages().iter().flat_map(|turned| &turned.parts);
+    parts.filter(|part| matches!(part.kind, PartKind::Patch { .. })).count()
 }

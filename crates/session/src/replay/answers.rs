@@ -1,6 +1,6 @@
 //! From stored messages back to what the model said.
 
-use haft_llm::{Answer, Beat, Chunk, Finish, Purpose, Usage};
+use haft_llm::{Answer, Beat, Chunk, FailKind, Failing, Finish, Purpose, Usage};
 use haft_protocol::{History, Message, PartKind, Tokens, ToolState, Turned};
 use haft_tool::INVALID;
 use serde_json::Value;
@@ -55,6 +55,16 @@ fn answer(turned: &Turned) -> (Answer, End) {
             | PartKind::Retry { .. }
             | PartKind::StepStart {} => {}
         }
+    }
+    let failed = match &turned.info {
+        Message::Assistant(answer) => answer.error.as_ref(),
+        Message::User(_) => None,
+    };
+    if let Some(error) = failed {
+        // What it said before counts no more than then; and as it is nobody tries again.
+        let failing = Failing::new(FailKind::Rejected, error.message());
+        let beats = chunks.into_iter().map(Beat::Chunk).chain([Beat::Fail(failing)]).collect();
+        return (Answer { beats, ..Answer::default() }, End::Done);
     }
     let end = if calls.is_empty() { End::Done } else { End::Calls };
     let finish = match &turned.info {

@@ -85,13 +85,14 @@ impl Playback {
         (number < self.inner.streams.get(at)?.answers.len()).then_some((at, number))
     }
 
-    /// The chunks of an answer, which name sessions as they are called now.
-    fn chunks(&self, at: usize, number: usize) -> Vec<Chunk> {
+    /// The chunks of an answer, which name sessions as they are called now, and the failure that it ended with.
+    fn chunks(&self, at: usize, number: usize) -> Vec<Result<Chunk, LlmError>> {
         let sessions = self.sessions();
         let answer = self.inner.streams.get(at).and_then(|stream| stream.answers.get(number));
         let chunks = answer.into_iter().flat_map(|answer| &answer.beats).filter_map(|beat| match beat {
-            Beat::Chunk(chunk) => Some(chunk.clone()),
-            Beat::Wait(_) | Beat::Fail(_) | Beat::Hang => None,
+            Beat::Chunk(chunk) => Some(Ok(chunk.clone())),
+            Beat::Fail(failing) => Some(Err(failing.clone().into_error("replay", "recorded"))),
+            Beat::Wait(_) | Beat::Hang => None,
         });
         let named = |chunk| match chunk {
             Chunk::ToolCall { id, name, mut arguments, item } => {
@@ -102,7 +103,7 @@ impl Playback {
             }
             other => other,
         };
-        chunks.map(named).collect()
+        chunks.map(|chunk| chunk.map(named)).collect()
     }
 }
 
@@ -131,7 +132,7 @@ impl Provider for Playback {
         };
         let cue = if at == 0 { (self.inner.cue)(number) } else { std::future::ready(()).boxed() };
         let playback = self.clone();
-        let chunks = cue.map(move |()| stream::iter(playback.chunks(at, number).into_iter().map(Ok)));
+        let chunks = cue.map(move |()| stream::iter(playback.chunks(at, number)));
         chunks.flatten_stream().boxed()
     }
 }

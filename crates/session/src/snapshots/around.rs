@@ -3,18 +3,20 @@
 //! What differs before is the user's own. What the repository does not have is kept then: files that are not tracked or
 //! not as they were committed, and not ignored. What differs after is the command's.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_permission::Asker;
-use haft_project::{Blob, Blobs, Diff, Refused, Seen, Spot, Standing, Tracked, Tree, Was, top_of};
+use haft_project::{Blob, Diff, Refused, Seen, Spot, Standing, Tree, Was};
 use haft_snapshot::{Change, Hash, Keep, KeepError, State};
 
+use super::edits::{Edits, between};
 use super::known::Known;
 use super::ledger::Started;
-use super::unkept;
+use super::repositories::Repositories;
+use super::{MAX_EDITED, unkept};
 
 /// Largest file that is kept before a command, in bytes.
 pub const MAX_FILE: u64 = 10 * 1024 * 1024;
@@ -22,10 +24,6 @@ pub const MAX_FILE: u64 = 10 * 1024 * 1024;
 const MAX_KEPT: usize = 10_000;
 /// Most changes of one command that are named.
 const MAX_NAMED: usize = 50_000;
-/// Most files edited by tools while commands run that are told apart from what the commands did.
-const MAX_EDITS: usize = 10_000;
-/// Most repositories below one tree whose files are looked up. The files of others are kept themselves.
-const MAX_REPOSITORIES: usize = 64;
 
 /// Most files that are written down with a command that begins, because nothing else would tell what they were.
 const MAX_LOOSE: usize = 1000;
@@ -51,6 +49,8 @@ enum Source {
     Kept(Hash),
     Repository(Blob),
     Unkept(Why),
+    /// It went while it was looked at.
+    Gone,
 }
 
 /// Why a content is not kept.
@@ -77,7 +77,7 @@ pub(super) struct Around {
     keep: Keep,
     ground: Ground,
     state: Mutex<Inner>,
-    edits: Mutex<HashMap<PathBuf, State>>,
+    edits: Mutex<Edits>,
 }
 
 #[derive(Debug)]
@@ -140,12 +140,10 @@ impl Around {
         Self { keep, ground, state: Mutex::new(inner), edits: Mutex::default() }
     }
 
-    /// A tool made `state` stand at `path`. It is not taken for a command's doing.
-    pub(super) fn edited(&self, path: &Path, state: &State) {
-        let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
-        if edits.len() < MAX_EDITS {
-            edits.insert(path.to_owned(), state.clone());
-        }
+    /// Tools are about to make these changes, or have made them: they are not taken for a command's doing.
+    pub(super) fn edits(&self) -> MutexGuard<'_, Edits> {
+        // Each change to them is whole after one call.
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where commands work.
@@ -160,6 +158,7 @@ impl Around {
         asker: &Asker,
         begun: impl FnOnce(Started) -> u64,
     ) -> (u64, Option<(Asker, Vec<Change>)>) {
+        self.edits().command_begins();
         let mut inner = self.lock();
         let by = inner.running.last().map(|(_, asker)| asker.clone());
         // Where the system says that nothing has changed since, there is nothing to find.
@@ -179,6 +178,7 @@ impl Around {
         let changes = self.look(&mut inner, true);
         if ended {
             inner.running.retain(|(running, _)| *running != number);
+            self.edits().command_ended();
         }
         Some((asker, changes))
     }
@@ -198,7 +198,7 @@ impl Around {
             match source {
                 Source::Repository(_) => survey.in_repository += 1,
                 Source::Kept(_) => survey.kept += 1,
-                Source::Unknown => {}
+                Source::Unknown | Source::Gone => {}
                 Source::Unkept(why) => {
                     survey.not_kept += 1;
                     if survey.uncovered.len() < 100 {
@@ -212,8 +212,14 @@ impl Around {
 
     /// Looks at the tree; what differs is what the command changed, if it is a command's.
     fn look(&self, inner: &mut Inner, is_commands: bool) -> Vec<Change> {
+        self.edits().look_begins();
+        let changes = self.look_at(inner, is_commands);
+        self.edits().look_ends();
+        changes
+    }
+
+    fn look_at(&self, inner: &mut Inner, is_commands: bool) -> Vec<Change> {
         let Inner { tree, repositories, known, loose, .. } = inner;
-        let edits = std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner));
         let found = match tree {
             Ok(tree) => tree.look(),
             Err(refused) => Err(refused.clone()),
@@ -234,7 +240,7 @@ impl Around {
         };
         known.load();
         repositories.refresh();
-        let mut eyes = Eyes { keep: &self.keep, tree, repositories, known, loose };
+        let mut eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose };
         let mut changes = Vec::new();
         for diff in look.diffs {
             eyes.loose.states.remove(&diff.path);
@@ -246,10 +252,8 @@ impl Around {
                 continue;
             }
             let is_kept = changes.len() < MAX_KEPT;
-            let Some(change) = eyes.change(&diff, is_kept, edits.get(&diff.path)) else { continue };
-            if changes.len() < MAX_NAMED {
-                changes.push(change);
-            }
+            let more = eyes.changes(&diff, is_kept);
+            changes.extend(more.into_iter().take(MAX_NAMED.saturating_sub(changes.len())));
         }
         known.save();
         changes
@@ -264,6 +268,7 @@ impl Around {
 /// What it takes to tell what a file was and is.
 struct Eyes<'a> {
     keep: &'a Keep,
+    edits: &'a Mutex<Edits>,
     tree: &'a mut Tree<Source>,
     repositories: &'a mut Repositories,
     known: &'a mut Known,
@@ -273,10 +278,15 @@ struct Eyes<'a> {
 impl Eyes<'_> {
     /// Sees to it that what the user changed can be brought back when a command changes it.
     fn note(&mut self, diff: &Diff<Source>) {
-        let (Some(seen), Some(spot)) = (diff.now, diff.spot) else { return };
-        if let (Was::Doubtful(_, Source::Kept(_)), false) = (&diff.was, diff.doubtful) {
+        let (Some(seen), Some(spot)) = (diff.now, diff.spot) else {
+            self.shown(diff, &self.folder_or_nothing(diff));
+            return;
+        };
+        let is_edited = self.is_edited(diff);
+        if is_edited || matches!((&diff.was, diff.doubtful), (Was::Doubtful(_, Source::Kept(_)), false)) {
             // It may have changed after all.
-            self.keep_now(diff, seen, spot);
+            let now = self.keep_now(diff, seen, spot, is_edited);
+            self.shown(diff, &now);
             return;
         }
         let source = match diff.doubtful {
@@ -291,46 +301,57 @@ impl Eyes<'_> {
                 match known.filter(|hash| self.keep.has(hash)) {
                     Some(hash) => self.set(spot, Source::Kept(hash)),
                     None => {
-                        self.keep_now(diff, seen, spot);
+                        self.keep_now(diff, seen, spot, false);
                     }
                 }
             }
         }
     }
 
-    /// What the command did to a path, `None` if nothing.
-    fn change(&mut self, diff: &Diff<Source>, is_kept: bool, edited: Option<&State>) -> Option<Change> {
+    /// What the command did to a path.
+    fn changes(&mut self, diff: &Diff<Source>, is_kept: bool) -> Vec<Change> {
         if !is_kept {
-            return Some(Change {
-                path: diff.path.clone(),
-                before: State::unkept("too many files were changed at once"),
-                after: State::unkept("too many files were changed at once"),
-            });
+            let unkept = || State::unkept("too many files were changed at once");
+            return vec![Change { path: diff.path.clone(), before: unkept(), after: unkept() }];
         }
         let after = match (diff.now, diff.spot) {
-            (None, _) => State::Absent,
-            (Some(seen), Some(spot)) => self.keep_now(diff, seen, spot),
-            (Some(seen), None) => State::Folder { mode: seen.mode & 0o7777 },
+            (Some(seen), Some(spot)) => self.keep_now(diff, seen, spot, self.is_edited(diff)),
+            _ => self.folder_or_nothing(diff),
         };
-        // A tool did it, and said so.
-        if edited == Some(&after) {
-            return None;
+        let edits = self.shown(diff, &after);
+        let before = match &diff.was {
+            Was::Absent => State::Absent,
+            Was::Unknown => State::unkept("it was ignored, or could not be read, before the command ran"),
+            Was::Doubtful(_, Source::Unknown) if edits.is_empty() => return Vec::new(),
+            Was::Seen(seen, source) | Was::Doubtful(seen, source) => self.state(&diff.path, seen, source),
+        };
+        if !edits.is_empty() {
+            return between(&diff.path, before, edits, after);
         }
-        let before = match (&diff.was, edited) {
-            (_, Some(edited)) => edited.clone(),
-            (Was::Absent, _) => State::Absent,
-            (Was::Unknown, _) => State::unkept("it was ignored, or could not be read, before the command ran"),
-            (Was::Doubtful(_, Source::Unknown), _) => return None,
-            (Was::Seen(seen, source) | Was::Doubtful(seen, source), _) => self.state(&diff.path, seen, source),
-        };
         let changed = before != after || (matches!(diff.was, Was::Seen(..)) && matches!(after, State::Unkept { .. }));
-        changed.then(|| Change { path: diff.path.clone(), before, after })
+        let change = || Change { path: diff.path.clone(), before, after };
+        changed.then(change).into_iter().collect()
     }
 
-    /// Keeps what a file holds now.
-    fn keep_now(&mut self, diff: &Diff<Source>, seen: Seen, spot: Spot) -> State {
+    /// What is no file now.
+    fn folder_or_nothing(&self, diff: &Diff<Source>) -> State {
+        diff.now.map_or(State::Absent, |seen| State::Folder { mode: seen.mode & 0o7777 })
+    }
+
+    fn is_edited(&self, diff: &Diff<Source>) -> bool {
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner).has(&diff.path)
+    }
+
+    /// The edits that led to `now`.
+    fn shown(&self, diff: &Diff<Source>, now: &State) -> Vec<(State, State)> {
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner).shown(&diff.path, now)
+    }
+
+    /// Keeps what a file holds now; a larger one where a tool wrote it, because that kept it too.
+    fn keep_now(&mut self, diff: &Diff<Source>, seen: Seen, spot: Spot, is_edited: bool) -> State {
+        let max = if is_edited { MAX_EDITED } else { MAX_FILE };
         let (state, source) = match Standing::at(&diff.path) {
-            Standing::File { file, mode, .. } => match self.keep.put_file(file, MAX_FILE) {
+            Standing::File { file, mode, .. } => match self.keep.put_file(file, max) {
                 Ok((content, size)) => (State::File { content, size, mode }, Source::Kept(content)),
                 Err(error) => (unkept(&error), Source::Unkept(why(&error))),
             },
@@ -339,7 +360,7 @@ impl Eyes<'_> {
                 Err(error) => (unkept(&error), Source::Unkept(why(&error))),
             },
             // It has changed once more, which the next look finds.
-            Standing::Nothing => (State::Absent, Source::Unknown),
+            Standing::Nothing => (State::Absent, Source::Gone),
             Standing::Folder { mode } => (State::Folder { mode }, Source::Unknown),
             Standing::Other(why) => (State::Unkept { why }, Source::Unkept(Why::Unreadable)),
         };
@@ -372,6 +393,7 @@ impl Eyes<'_> {
                 None => State::unkept("the repository does not give its old content"),
             },
             Source::Unkept(why) => State::unkept(why.words()),
+            Source::Gone => State::Absent,
             Source::Unknown => State::unkept("nobody looked at it before"),
         }
     }
@@ -388,57 +410,6 @@ fn why(error: &KeepError) -> Why {
         KeepError::TooBig { .. } => Why::Large,
         KeepError::Full { .. } => Why::Quota,
         KeepError::Io { .. } | KeepError::Missing(_) | KeepError::Damaged(_) => Why::Unreadable,
-    }
-}
-
-/// The repositories of a tree, as far as they were needed.
-#[derive(Debug)]
-pub(super) struct Repositories {
-    root: PathBuf,
-    tops: HashMap<PathBuf, bool>,
-    tracked: HashMap<PathBuf, Option<Tracked>>,
-    blobs: HashMap<PathBuf, Option<Blobs>>,
-}
-
-impl Repositories {
-    pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, tops: HashMap::new(), tracked: HashMap::new(), blobs: HashMap::new() }
-    }
-
-    /// Each look reads what it needs anew: between looks indexes change, and large ones take memory.
-    fn refresh(&mut self) {
-        self.tops.clear();
-        self.tracked.clear();
-        self.blobs.clear();
-    }
-
-    fn blob(&mut self, path: &Path, seen: &Seen) -> Option<Blob> {
-        self.tracked(path)?.blob(path, seen)
-    }
-
-    /// The repository that the file belongs to.
-    pub(super) fn tracked(&mut self, path: &Path) -> Option<&Tracked> {
-        let top = top_of(path, &self.root, &mut self.tops)?;
-        if self.tracked.len() >= MAX_REPOSITORIES && !self.tracked.contains_key(&top) {
-            return None;
-        }
-        self.tracked.entry(top).or_insert_with_key(|top| Tracked::read(top)).as_ref()
-    }
-
-    /// The repositories that were asked for so far.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Tracked> {
-        self.tracked.values().flatten()
-    }
-
-    pub(super) fn content(&mut self, path: &Path, blob: Blob, size: u64) -> Option<Vec<u8>> {
-        if size > MAX_FILE {
-            return None;
-        }
-        let top = top_of(path, &self.root, &mut self.tops)?;
-        if self.blobs.len() >= MAX_REPOSITORIES && !self.blobs.contains_key(&top) {
-            return None;
-        }
-        self.blobs.entry(top).or_insert_with_key(|top| Blobs::open(top)).as_mut()?.get(blob, size)
     }
 }
 

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use haft_project::{Seen, Standing, Tree};
 use haft_snapshot::{Change, Hash, Keep, State};
 
-use super::around::{Ground, MAX_FILE, Repositories};
+use super::around::{Ground, MAX_FILE};
 use super::known::Known;
 use super::ledger::Started;
+use super::repositories::Repositories;
 use super::unkept;
 
 /// Most files that are named.

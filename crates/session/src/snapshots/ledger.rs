@@ -19,6 +19,9 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// who never asks for them does not want them.
 pub(super) const MAX_WAITING: usize = 10_000;
 
+/// Most sessions that nobody opened since they were cut off, and whose files are looked at when another one begins.
+const MAX_LEFT: usize = 64;
+
 /// The changes of all sessions that this process works on.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -40,6 +43,7 @@ struct Entry {
     changes: Vec<Change>,
     /// Where it is a command that runs, how things stood.
     command: Option<Started>,
+    rewinds: bool,
     stage: Stage,
 }
 
@@ -62,6 +66,9 @@ pub(super) struct Line {
     changes: Vec<Change>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     command: Option<Started>,
+    /// Whether the session itself remembers the changes already: it takes something back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    rewinds: bool,
 }
 
 /// How things stood when a command was about to run, for who finds that it was cut off.
@@ -77,7 +84,12 @@ pub(super) struct Started {
 
 impl Entry {
     fn line(&self) -> Line {
-        Line { by: self.by.clone(), changes: self.changes.clone(), command: self.command.clone() }
+        Line {
+            by: self.by.clone(),
+            changes: self.changes.clone(),
+            command: self.command.clone(),
+            rewinds: self.rewinds,
+        }
     }
 }
 
@@ -88,19 +100,24 @@ impl Ledger {
 
     /// Writes down what is about to happen, and returns its number.
     pub(super) fn announce(&self, session: &SessionId, by: Option<&AskedBy>, changes: Vec<Change>) -> u64 {
-        let line = Line { by: by.cloned(), changes, command: None };
-        self.append(session, &line);
-        self.enter(session, line, Stage::Announced)
+        let line = Line { by: by.cloned(), changes, command: None, rewinds: false };
+        self.add(session, line, Stage::Announced)
     }
 
     /// Writes down that a command is about to run, and returns its number. [`Ledger::ended`] takes it out again.
     pub(super) fn began(&self, session: &SessionId, by: Option<&AskedBy>, started: Started) -> u64 {
-        let line = Line { by: by.cloned(), changes: Vec::new(), command: Some(started) };
-        self.append(session, &line);
-        self.enter(session, line, Stage::Announced)
+        let line = Line { by: by.cloned(), changes: Vec::new(), command: Some(started), rewinds: false };
+        self.add(session, line, Stage::Announced)
     }
 
-    /// The command called `number` ended, and what it changed is written down.
+    /// Writes down that the session is about to take something back, and returns its number. [`Ledger::ended`] takes it out
+    /// again.
+    pub(super) fn rewinds(&self, session: &SessionId, changes: Vec<Change>) -> u64 {
+        let line = Line { by: None, changes, command: None, rewinds: true };
+        self.add(session, line, Stage::Announced)
+    }
+
+    /// The command or the way back called `number` ended, and what it changed is written down.
     pub(super) fn ended(&self, session: &SessionId, number: u64) {
         self.drop_entries(session, |entry| entry.number == number);
     }
@@ -110,30 +127,38 @@ impl Ledger {
         if changes.is_empty() {
             return;
         }
-        let line = Line { by: by.cloned(), changes, command: None };
-        self.append(session, &line);
-        self.enter(session, line, Stage::Happened);
+        let line = Line { by: by.cloned(), changes, command: None, rewinds: false };
+        self.add(session, line, Stage::Happened);
     }
 
-    fn enter(&self, session: &SessionId, line: Line, stage: Stage) -> u64 {
+    /// Writes a line to the file and to the book.
+    fn add(&self, session: &SessionId, line: Line, stage: Stage) -> u64 {
+        // Both at once: who writes the file anew meanwhile writes what is in the book, and the line would be lost.
         let mut book = self.lock();
+        self.append(session, &line);
+        Self::enter(&mut book, session, line, stage)
+    }
+
+    fn enter(book: &mut Book, session: &SessionId, line: Line, stage: Stage) -> u64 {
         book.count += 1;
         let number = book.count;
         let entries = book.sessions.entry(session.clone()).or_default();
         if entries.len() >= MAX_WAITING {
             entries.remove(0);
         }
-        entries.push(Entry { number, by: line.by, changes: line.changes, command: line.command, stage });
+        let Line { by, changes, command, rewinds } = line;
+        entries.push(Entry { number, by, changes, command, rewinds, stage });
         number
     }
 
-    /// What was announced as `number` has happened; `after` says what each path is now, `None` to leave it out.
-    pub(super) fn happened(&self, number: u64, mut after: impl FnMut(&Change) -> Option<State>) {
+    /// What was announced as `number` has happened; `after` says what each path is now, `None` to leave it out. Returns what
+    /// is left.
+    pub(super) fn happened(&self, number: u64, mut after: impl FnMut(&Change) -> Option<State>) -> Vec<Change> {
         let find = |book: &mut Book| {
             book.sessions.values_mut().flatten().find(|entry| entry.number == number).map(|entry| entry.changes.clone())
         };
         // The lock is not held while files are read.
-        let Some(mut changes) = find(&mut self.lock()) else { return };
+        let Some(mut changes) = find(&mut self.lock()) else { return Vec::new() };
         changes.retain_mut(|change| match after(change) {
             Some(state) => {
                 change.after = state;
@@ -143,16 +168,10 @@ impl Ledger {
         });
         let mut book = self.lock();
         if let Some(entry) = book.sessions.values_mut().flatten().find(|entry| entry.number == number) {
-            entry.changes = changes;
+            entry.changes.clone_from(&changes);
             entry.stage = Stage::Happened;
         }
-    }
-
-    /// Shows the changes that were announced as `number`.
-    pub(super) fn told(&self, number: u64, show: impl FnMut(&Change)) {
-        let book = self.lock();
-        let entry = book.sessions.values().flatten().find(|entry| entry.number == number);
-        entry.into_iter().flat_map(|entry| &entry.changes).for_each(show);
+        changes
     }
 
     /// What happened in calls that are `wanted` and was not handed out, one list for each; `keep` keeps a list.
@@ -198,31 +217,30 @@ impl Ledger {
         self.drop_entries(session, |entry| entry.stage == Stage::HandedOut(*hash));
     }
 
-    /// Reads what a killed process left of the session; `after` says what became of a change, `None` for nothing, and
-    /// `cut_off` what may have come of a command, given what else was announced. What this process knows itself stays.
+    /// Reads what a killed process left of the session; `after` says what became of a change, `None` for nothing, `begun`
+    /// hears what was being taken back, and `cut_off` says what may have come of a command, given what else was announced.
+    /// What this process knows itself stays.
     pub(super) fn load(
         &self,
         session: &SessionId,
         after: impl Fn(&Change) -> Option<State>,
+        begun: impl Fn(&[Change]),
         cut_off: impl Fn(&Started, &[Change]) -> Vec<Change>,
     ) {
         // Who has written to the file itself has read it before.
         if self.lock().sessions.contains_key(session) {
             return;
         }
-        let mut bytes = Vec::new();
-        let Ok(file) = File::open(self.path(session)) else { return };
-        if file.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
-            return;
-        }
-        // The last line may be cut off: what it would have said did not happen.
-        let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
         let mut announced: Vec<Change> = Vec::new();
         let mut commands = Vec::new();
-        for mut line in lines.collect::<Vec<_>>() {
+        for mut line in self.read(session) {
             if line.command.is_some() {
                 commands.push(line);
                 continue;
+            }
+            if line.rewinds {
+                begun(&line.changes);
+                line.changes = Vec::new();
             }
             line.changes.retain_mut(|change| match after(change) {
                 Some(state) => {
@@ -232,19 +250,45 @@ impl Ledger {
                 None => false,
             });
             announced.extend(line.changes.iter().cloned());
-            self.enter(session, line, Stage::Happened);
+            Self::enter(&mut self.lock(), session, line, Stage::Happened);
         }
         let had_commands = !commands.is_empty();
         for mut line in commands {
             line.changes = line.command.take().map_or_else(Vec::new, |started| cut_off(&started, &announced));
             announced.extend(line.changes.iter().cloned());
-            self.enter(session, line, Stage::Happened);
+            Self::enter(&mut self.lock(), session, line, Stage::Happened);
         }
         self.drop_entries(session, |entry| entry.changes.is_empty());
         // Looked for once: later nobody could tell it from what came after.
         if had_commands {
             self.rewrite_all(session);
         }
+    }
+
+    /// The sessions of which a file is there that this process did not write.
+    pub(super) fn left(&self) -> Vec<SessionId> {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let session = |entry: io::Result<fs::DirEntry>| {
+            let name = entry.ok()?.file_name();
+            SessionId::parse(name.to_str()?.strip_suffix(".jsonl")?).ok()
+        };
+        let book = self.lock();
+        entries.filter_map(session).filter(|id| !book.sessions.contains_key(id)).take(MAX_LEFT).collect()
+    }
+
+    /// All changes that the file of a session names.
+    pub(super) fn announced(&self, session: &SessionId) -> Vec<Change> {
+        self.read(session).into_iter().flat_map(|line| line.changes).collect()
+    }
+
+    fn read(&self, session: &SessionId) -> Vec<Line> {
+        let mut bytes = Vec::new();
+        let Ok(file) = File::open(self.path(session)) else { return Vec::new() };
+        if file.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
+            return Vec::new();
+        }
+        // The last line may be cut off: what it would have said did not happen.
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }
 
     fn drop_entries(&self, session: &SessionId, gone: impl Fn(&Entry) -> bool) {

@@ -184,3 +184,104 @@ fn what_was_half_written_goes_and_nothing_that_only_has_such_a_name() {
     }
     assert!(scene.path(&name(7)).is_symlink());
 }
+
+#[test]
+fn what_was_half_taken_back_goes_too() {
+    let scene = Scene::new();
+    fs::write(scene.path("a"), "new").unwrap();
+    let snapshots = scene.snapshots();
+    let file = |text: &str| {
+        let content = snapshots.keep().put(text.as_bytes()).unwrap();
+        State::File { content, size: text.len() as u64, mode: 0o644 }
+    };
+    let link = State::Link { to: snapshots.keep().put(b"nowhere").unwrap() };
+    let changes = vec![
+        Change { path: scene.path("a"), before: file("new"), after: file("old words") },
+        Change { path: scene.path("l"), before: State::Absent, after: link },
+    ];
+    let name = |number: u32| scene.path(&format!(".haft-{number:016x}.tmp"));
+    // Killed in the middle: nothing that would be done at the end of it is done.
+    let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        snapshots.rewinding(&scene.session, changes, || {
+            fs::write(name(1), "old wo").unwrap();
+            std::os::unix::fs::symlink("nowhere", name(2)).unwrap();
+            std::os::unix::fs::symlink("mine", name(3)).unwrap();
+            panic!("killed");
+        })
+    }));
+    assert!(killed.is_err());
+    let again = scene.snapshots();
+    assert_eq!(again.settle(&scene.session, &[]), [], "the session itself knows what is taken back");
+    assert_eq!([1, 2, 3].map(|number| name(number).is_symlink() || name(number).exists()), [false, false, true]);
+    assert_eq!(fs::read_dir(scene.folder.path().join("pending")).unwrap().count(), 0);
+    again.rewinding(&scene.session, Vec::new(), || ());
+    assert_eq!(fs::read_dir(scene.folder.path().join("pending")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_sessions_left_that_nobody_opens_goes_when_it_is_old_and_in_the_same_tree() {
+    let scene = Scene::new();
+    scene.write(&scene.snapshots(), "one", "a", Some("new words"), Until::Announced);
+    let name = scene.path(&format!(".haft-{:016x}.tmp", 1));
+    fs::write(&name, "new w").unwrap();
+    let at = |name: &str| scene.folder.path().canonicalize().unwrap().join(name);
+    let works_in = |root: &str| {
+        let ground = crate::Ground { root: at(root), ..crate::Ground::default() };
+        Snapshots::with_commands(Keep::new(at("keep")), at("pending"), ground)
+    };
+    let age = std::time::Duration::from_secs(600);
+    works_in("").sweep_left(age);
+    assert!(name.exists(), "somebody may be writing it");
+    let old = std::time::SystemTime::now() - 2 * age;
+    fs::File::options().append(true).open(&name).unwrap().set_modified(old).unwrap();
+    works_in("elsewhere").sweep_left(age);
+    assert!(name.exists(), "it is another tree's");
+    works_in("").sweep_left(age);
+    assert!(!name.exists());
+    // What was announced is still settled by whoever opens the session.
+    fs::write(scene.path("a"), "new words").unwrap();
+    assert_eq!(scene.snapshots().settle(&scene.session, &[]).len(), 1);
+}
+
+#[test]
+fn a_write_that_failed_is_not_blamed_for_what_somebody_else_wrote() {
+    let scene = Scene::new();
+    let snapshots = scene.snapshots();
+    fs::write(scene.path("a"), "1").unwrap();
+    let path = scene.path("a");
+    let planned = Planned { path: &path, before: Standing::at(&path), after: Some(b"2") };
+    let announced = snapshots.before_files(&scene.asker("one"), vec![planned]);
+    fs::write(&path, "user").unwrap();
+    snapshots.after_files(announced, false, vec![Standing::at(&path)]);
+    assert_eq!(snapshots.take(&scene.session, &scene.message, "one"), None);
+    // And one that worked not for what came right after it.
+    let planned = Planned { path: &path, before: Standing::at(&path), after: Some(b"2") };
+    let announced = snapshots.before_files(&scene.asker("two"), vec![planned]);
+    fs::remove_file(&path).unwrap();
+    snapshots.after_files(announced, true, vec![Standing::at(&path)]);
+    let two = snapshots.take(&scene.session, &scene.message, "two").unwrap();
+    assert_eq!(scene.told(&snapshots, &two.hash), ["a user 2"]);
+}
+
+#[test]
+fn no_announcement_is_lost_while_another_call_of_the_session_is_remembered() {
+    let scene = Scene::new();
+    let snapshots = scene.snapshots();
+    // One call after the other is remembered, which writes the file anew or takes it away, while others are announced.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..300 {
+                let call = format!("remembered-{number}");
+                scene.write(&snapshots, &call, &format!("r{number}"), Some("x"), Until::Said);
+                let taken = snapshots.take(&scene.session, &scene.message, &call).unwrap();
+                snapshots.stored(&scene.session, &taken.hash);
+            }
+        });
+        for number in 0..300 {
+            scene.write(&snapshots, "announced", &format!("a{number}"), Some("x"), Until::Written);
+        }
+    });
+    // As it is after a kill.
+    let settled = scene.snapshots().settle(&scene.session, &[]);
+    assert_eq!(settled.iter().map(|recorded| recorded.files.len()).sum::<usize>(), 300);
+}

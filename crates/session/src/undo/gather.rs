@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
-use haft_protocol::{History, Id, Part, PartKind, SessionId, ToolState, Turned};
+use haft_protocol::{Clock, History, Id, Part, PartKind, SessionId, ToolState, Turned};
 use haft_store::{Journal, Lease};
 
 use super::point::Point;
 use crate::error::SessionError;
+use crate::hands::TASK;
 use crate::kin::{MAX_CHILDREN, MAX_DEPTH};
+use crate::past::Past;
 
 /// Most sessions below one that are looked at.
 const MAX_BELOW: usize = 1000;
@@ -36,18 +38,28 @@ pub(crate) struct Gathered {
     pub leases: Vec<Lease>,
 }
 
+/// What is done with the sessions below.
+#[derive(Clone, Copy)]
+pub(crate) enum Below<'a> {
+    /// They are read as they are.
+    Read,
+    /// None of them may be at work, or go to work meanwhile; what a killed process left of one is settled first, as its own
+    /// opening would.
+    Hold(&'a Clock, Option<&'a Past>),
+}
+
 /// What `history` and the sessions below it changed since `point`; all of it where that is `None`.
 ///
 /// # Errors
 ///
-/// [`haft_store::StoreError::Busy`] where a session below is at work and `hold` says that none may be; when the store
-/// cannot be read.
+/// [`haft_store::StoreError::Busy`] where a session below is at work that is to be held; when the store cannot be read, or
+/// written where something is settled.
 pub(crate) async fn gather(
     journal: &Journal,
     id: &SessionId,
     history: &History,
     point: Option<&Point>,
-    hold: bool,
+    how: Below<'_>,
 ) -> Result<Gathered, SessionError> {
     let from = point.map_or(0, |point| point.at);
     let mut gathered = Gathered { patches: own(history, from, point, true), leases: Vec::new() };
@@ -62,10 +74,17 @@ pub(crate) async fn gather(
             continue;
         }
         let Some(record) = journal.session(&id).await?.filter(|record| record.time.updated >= since) else { continue };
-        if hold {
-            gathered.leases.push(journal.claim(&record.id)?);
-        }
-        let history = journal.history(&record.id).await?;
+        let history = match how {
+            Below::Read => journal.history(&record.id).await?,
+            Below::Hold(clock, past) => {
+                gathered.leases.push(journal.claim(&record.id)?);
+                let mut history = journal.history(&record.id).await?;
+                if let Some(past) = past {
+                    past.settle(journal, clock, &record.id, &mut history).await?;
+                }
+                history
+            }
+        };
         gathered.patches.extend(own(&history, 0, None, is_ours).into_iter().filter(|patch| patch.time >= since));
         for (below, by_parent) in below(journal, &record.id, history.messages()).await? {
             levels.push((below, is_ours && by_parent, level + 1));
@@ -122,9 +141,12 @@ async fn below(journal: &Journal, id: &SessionId, messages: &[Turned]) -> Result
     Ok(named.chain(children.into_iter().map(|child| (child.id, true))).collect())
 }
 
-/// The session that a call began.
+/// The session that a call began. What other tools call so in their metadata is no word of ours.
 fn begun(part: &Part) -> Option<SessionId> {
-    let PartKind::Tool { state, .. } = &part.kind else { return None };
+    let PartKind::Tool { tool, state, .. } = &part.kind else { return None };
+    if tool != TASK {
+        return None;
+    }
     let metadata = match state {
         ToolState::Completed { metadata, .. } => metadata,
         ToolState::Running { metadata: Some(metadata), .. } | ToolState::Error { metadata: Some(metadata), .. } => {

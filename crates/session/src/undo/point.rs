@@ -1,6 +1,6 @@
 //! Where a session can be taken back to. Pure.
 
-use haft_protocol::{History, Message, MessageId, Part, PartId, PartKind, Revert, Turned};
+use haft_protocol::{History, Message, MessageId, Part, PartId, PartKind, Revert, ToolState, Turned};
 
 use super::To;
 use crate::driver::BY_HAND;
@@ -140,16 +140,44 @@ fn is_said(part: &Part) -> bool {
     }
 }
 
-/// What the person had asked in a message.
-pub(crate) fn words(turned: &Turned) -> Option<String> {
-    if !is_turn(turned) {
-        return None;
-    }
+/// What the person had asked in the message at `at`, as they would type it in a chat; `None` where a program wrote it.
+pub(crate) fn words(messages: &[Turned], at: usize) -> Option<String> {
+    let turned = messages.get(at).filter(|turned| is_turn(turned))?;
     let said = turned.parts.iter().filter_map(|part| match &part.kind {
         PartKind::Text { text, synthetic: false, .. } => Some(text.as_str()),
         _ => None,
     });
-    Some(said.collect::<Vec<_>>().join("\n"))
+    let said = said.collect::<Vec<_>>().join("\n");
+    if !said.is_empty() {
+        return Some(said);
+    }
+    let meant = turned.parts.iter().find_map(|part| match &part.kind {
+        PartKind::Compaction { focus, .. } => Some(with("/compact", focus.as_deref())),
+        PartKind::Subtask { command: Some(command), .. } => Some(format!("/{command}")),
+        PartKind::Subtask { command: None, prompt, .. } => Some(prompt.clone()),
+        PartKind::File { filename: Some(name), .. } => Some(format!("@{name}")),
+        PartKind::Text { text, .. } if text == BY_HAND => Some(by_hand(messages.get(at + 1))),
+        _ => None,
+    });
+    Some(meant.unwrap_or_default())
+}
+
+fn with(command: &str, rest: Option<&str>) -> String {
+    rest.map_or_else(|| command.to_owned(), |rest| format!("{command} {rest}"))
+}
+
+/// A command line that the person ran, which the message behind theirs holds.
+fn by_hand(answer: Option<&Turned>) -> String {
+    let command = answer.iter().flat_map(|turned| &turned.parts).find_map(|part| match &part.kind {
+        PartKind::Tool { state, .. } => match state {
+            ToolState::Running { input, .. } | ToolState::Completed { input, .. } | ToolState::Error { input, .. } => {
+                input.get("command")?.as_str()
+            }
+            ToolState::Pending { .. } => None,
+        },
+        _ => None,
+    });
+    format!("!{}", command.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use expect_test::expect;
 use haft_llm::Step;
 use haft_permission::Action;
-use haft_protocol::{Event, Id, PartKind, Reply, ToolState};
+use haft_protocol::{Event, PartKind, Reply, ToolState};
 use haft_session::{NewSession, Prompt, Session, TurnEnd};
 use serde_json::json;
 
-use crate::scene::{Scene, call, says, transcript};
+use crate::scene::{Scene, TASK_ID, call, says, transcript};
 
 fn behind(about: &str) -> Step {
     let prompt = format!("Please {about}.");
@@ -208,17 +208,10 @@ async fn outputs(scene: &Scene, session: &Session) -> Vec<String> {
 
 #[tokio::test]
 async fn a_task_at_work_can_be_asked_about_and_told_more() {
-    // Equal scenes have equal ids: the first one is played to learn that of the task.
-    let first = held(vec![vec![behind("look")], vec![says("Meanwhile.")]]);
-    let session = first.session().await;
-    session.prompt(Prompt::text("go")).await.unwrap();
-    let id = first.journal.children(session.id(), 1).await.unwrap().remove(0).id;
-
     let reach = |id: &str, prompt: &str| {
         call("task", json!({"description": "ask", "prompt": prompt, "subagent_type": "explore", "task_id": id}))
     };
-    let (ask, more) = (reach(id.as_str(), ""), reach(id.as_str(), "And look again."));
-    let calls = vec![ask, more, reach(session.id().as_str(), "")];
+    let calls = vec![reach(TASK_ID, ""), reach(TASK_ID, "And look again."), reach("ses_none", "")];
     let mut scene = held(vec![vec![behind("look")], calls, vec![says("Meanwhile.")], vec![says("I see.")]]);
     scene.others[0].1.push(haft_llm::Answer::new(vec![says("Looked again.")]));
     let setup = scene.setup();
@@ -227,6 +220,7 @@ async fn a_task_at_work_can_be_asked_about_and_told_more() {
     session.prompt(Prompt::text("go")).await.unwrap();
     answer(&scene, &gate).await;
     session.rest().await.unwrap();
+    let id = scene.journal.children(session.id(), 1).await.unwrap().remove(0).id;
     let told = outputs(&scene, &session).await;
     for told in &told[1..3] {
         assert!(told.contains(&format!("<task id=\"{id}\" state=\"running\">")), "{told}");

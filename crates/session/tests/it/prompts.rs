@@ -133,18 +133,14 @@ async fn a_stop_forgets_the_prompts_that_wait_for_the_end_of_the_turn() {
     let mut scene = Scene::with(&[]);
     scene.model(vec![waits()]).model(vec![says("never asked")]);
     let session = scene.session().await;
-    let (first, second, ()) = tokio::join!(
-        session.prompt(Prompt::text("one")),
-        async {
-            until(&scene, &session, runs).await;
-            session.prompt(Prompt::text("two").delivery(Delivery::Queue)).await
-        },
-        async {
-            until(&scene, &session, runs).await;
+    let (first, (second, ())) = tokio::join!(session.prompt(Prompt::text("one")), async {
+        until(&scene, &session, runs).await;
+        // One behind the other in the inbox: a stop that came first would not be about it.
+        tokio::join!(biased; session.prompt(Prompt::text("two").delivery(Delivery::Queue)), async {
             assert!(matches!(session.shell("true").await, Err(SessionError::Busy(_))));
             session.abort().await;
-        }
-    );
+        })
+    });
     assert_eq!((first.unwrap(), second.unwrap()), (TurnEnd::Aborted, TurnEnd::Aborted));
     assert_eq!(scene.journal.history(session.id()).await.unwrap().messages().len(), 2);
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
+use futures::StreamExt;
 use futures::stream::BoxStream;
 use haft_llm::{Answer, AssistantPart, Chunk, Content, LlmError, Provider, Purpose, Request, Script, Step};
 use haft_permission::{Action, Answerer, Gate, Rule};
@@ -15,7 +16,7 @@ use haft_session::{
 };
 use haft_snapshot::Keep;
 use haft_store::Journal;
-use haft_tool::Registry;
+use haft_tool::{Hooks, Registry};
 use haft_toolbox::World;
 use serde_json::{Value, json};
 
@@ -26,6 +27,8 @@ pub(crate) struct Scene {
     pub rules: Vec<Rule>,
     pub replies: Vec<Reply>,
     pub extra: Vec<Arc<dyn haft_tool::AnyTool>>,
+    pub sources: Vec<Arc<dyn haft_tool::Source>>,
+    pub hooks: Hooks,
     pub agents: Vec<Draft>,
     pub options: Options,
     pub cost: Option<haft_session::Cost>,
@@ -42,6 +45,22 @@ pub(crate) struct Scene {
     pub requests: Arc<Mutex<Vec<Request>>>,
 }
 
+/// Stands in calls for the id of the first task that the model was told of: which one that is only the run knows.
+pub(crate) const TASK_ID: &str = "TASK_ID";
+
+/// The id of the first task that `request` tells of.
+fn task_of(request: &Request) -> Option<String> {
+    let results = request.messages.iter().flat_map(|message| match &**message {
+        haft_llm::Message::Tools { results } => results.as_slice(),
+        haft_llm::Message::User { .. } | haft_llm::Message::Assistant { .. } => &[],
+    });
+    results.flat_map(|result| &result.content).find_map(|content| {
+        let Content::Text { text } = content else { return None };
+        let (_, behind) = text.split_once("<task id=\"")?;
+        behind.split_once('"').map(|(id, _)| id.to_owned())
+    })
+}
+
 /// A model that keeps what it was asked.
 struct Listening {
     inner: Script,
@@ -52,10 +71,19 @@ struct Listening {
 impl Provider for Listening {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Chunk, LlmError>> {
         self.heard.lock().unwrap().push(request.clone());
+        let task = task_of(&request);
         let words = super::scene::words(&request);
         let first = words.first().map(String::as_str).unwrap_or_default();
         let other = self.others.iter().find(|(text, _)| first.contains(text.as_str()));
-        other.map_or(&self.inner, |(_, script)| script).stream(request)
+        let played = other.map_or(&self.inner, |(_, script)| script).stream(request);
+        let Some(id) = task else { return played };
+        let named = move |chunk| match chunk {
+            Chunk::ToolCall { id: call, name, arguments, item } => {
+                Chunk::ToolCall { id: call, name, arguments: arguments.replace(TASK_ID, &id), item }
+            }
+            other => other,
+        };
+        played.map(move |chunk| chunk.map(&named)).boxed()
     }
 
     fn serves(&self, purpose: Purpose) -> bool {
@@ -78,6 +106,8 @@ impl Scene {
             rules: vec![Rule::new("*", "*", Action::Allow)],
             replies: Vec::new(),
             extra: Vec::new(),
+            sources: Vec::new(),
+            hooks: Hooks::default(),
             agents: vec![
                 Draft { mode: Some(Mode::Primary), ..agent("build") },
                 Draft { mode: Some(Mode::Primary), ..agent("plan") },
@@ -134,6 +164,7 @@ impl Scene {
         let teller = self.journal.clone();
         let answerer = if self.replies.is_empty() { Answerer::Nobody } else { Answerer::Person };
         let gate = Gate::new(clock.clone(), answerer, move |event| teller.announce(event));
+        let gate = gate.advised_by(Arc::new(self.hooks.clone()));
         let teller = self.journal.clone();
         let questions = Questions::new(clock.clone(), !self.chosen.is_empty(), move |event| teller.announce(event));
         let files = Files::new(place.directory.clone(), None);
@@ -146,6 +177,7 @@ impl Scene {
         let world = World { files, processes };
         let builtin: Registry = haft_toolbox::builtin(&world);
         let registry = self.extra.iter().cloned().fold(builtin, Registry::with_any);
+        let registry = registry.with_sources(self.sources.clone()).hooked(self.hooks.clone());
         let inner = Script::new("the scene", self.answers.clone());
         let other = |(text, answers): &(String, Vec<Answer>)| (text.clone(), Script::new(text, answers.clone()));
         let others = self.others.iter().map(other).collect();

@@ -3,8 +3,10 @@
 use std::fs;
 
 use haft_llm::Step;
-use haft_protocol::{Event, FileStatus, History, Id, Message, Part, PartKind, Revert};
-use haft_session::{Fate, Force, Prompt, Rewind, Rewound, Session, SessionError, To, Why};
+use haft_permission::Asker;
+use haft_project::{Planned, Recorder, Standing};
+use haft_protocol::{AskedBy, Event, FileStatus, History, Id, Message, Part, PartKind, Revert};
+use haft_session::{Fate, Force, NewSession, Prompt, Rewind, Rewound, Session, SessionError, To, Why};
 use haft_snapshot::{Change, Hash, State};
 use serde_json::json;
 
@@ -372,13 +374,11 @@ async fn a_file_that_reads_like_a_list_of_changes_tells_undo_nothing() {
 #[tokio::test]
 async fn commands_calls_within_calls_and_the_persons_own_commands_are_taken_back() {
     let mut scene = scene();
-    let write = json!({ "tool_calls": [
+    let calls = json!({ "tool_calls": [
         { "tool": "write", "parameters": { "filePath": "b.txt", "content": "b\n" } },
-    ] });
-    let command = json!({ "tool_calls": [
         { "tool": "bash", "parameters": { "command": "rm a.rs; mkdir made; echo c > made/c", "description": "x" } },
     ] });
-    scene.model(vec![call("batch", write)]).model(vec![call("batch", command)]).model(vec![says("Done.")]);
+    scene.model(vec![call("batch", calls)]).model(vec![says("Done.")]);
     let session = scene.session().await;
     session.prompt(Prompt::text("go")).await.unwrap();
     assert_eq!(scene.files(), "b.txt=b made/ made/c=c");
@@ -390,6 +390,88 @@ async fn commands_calls_within_calls_and_the_persons_own_commands_are_taken_back
     assert_eq!(scene.files(), "a.rs=one");
     session.rewind(Rewind::to(To::End)).await.unwrap();
     assert_eq!(scene.files(), "b.txt=b made/ made/c=mine");
+}
+
+#[tokio::test]
+async fn what_a_call_changes_while_a_command_runs_is_its_own() {
+    // The command sees each file that is written, and writes some of them over; the calls end in whatever order they do.
+    let mut scene = scene();
+    let names: Vec<String> = (0..6).map(|number| format!("w{number}")).collect();
+    let command = "for n in 0 1 2 3 4 5; do until test -e w$n; do :; done; echo c > c$n; done; echo over > w5";
+    let mut calls = vec![call("bash", json!({ "command": command, "description": "watch" }))];
+    calls.extend(names.iter().map(|name| write(name, "tool\n")));
+    scene.model(calls).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let after = scene.files();
+    let past = scene.setup().options.past.unwrap();
+    let history = scene.history(&session).await;
+    let mut rows: Vec<String> = Vec::new();
+    for part in &history.messages()[1].parts {
+        let PartKind::Patch { hash, call_id: Some(id), .. } = &part.kind else { continue };
+        let is_call = |part: &&Part| matches!(&part.kind, PartKind::Tool { call_id, .. } if call_id == id);
+        let by = answer_tool(history.messages()[1].parts.iter().find(is_call).unwrap());
+        let changes = past.snapshots.keep().changes(&hash.parse().unwrap()).unwrap();
+        let told = |change: &Change| {
+            let how = if change.before == State::Absent { "made" } else { "changed" };
+            format!("{by} {how} {}", change.path.file_name().unwrap().display())
+        };
+        rows.extend(changes.iter().map(told));
+    }
+    rows.sort();
+    let made = (0..6).map(|number| format!("bash made c{number}"));
+    let written = names.iter().map(|name| format!("write made {name}"));
+    let want: Vec<String> = ["bash changed w5".to_owned()].into_iter().chain(made).chain(written).collect();
+    assert_eq!(rows, want);
+    assert!(!session.undo().await.unwrap().is_partial());
+    assert_eq!(scene.files(), "a.rs=one");
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), after);
+}
+
+fn answer_tool(part: &Part) -> &str {
+    match &part.kind {
+        PartKind::Tool { tool, .. } => tool,
+        _ => "none",
+    }
+}
+
+#[tokio::test]
+async fn tasks_that_write_one_file_in_turns_are_taken_back_together() {
+    let mut scene = scene();
+    scene.agents[2].mode = Some(haft_session::Mode::Subagent);
+    let command = |text: &str| call("bash", json!({ "command": text, "description": "x" }));
+    // Each waits for what the other has written last: one, two, three, four; and what is told last was not written last.
+    let wait = |text: &str| format!("until grep -qx {text} a.rs; do :; done");
+    let first = vec![
+        vec![edit("one", "two")],
+        vec![command(&wait("three"))],
+        vec![call("read", json!({ "filePath": "a.rs" }))],
+        vec![edit("three", "four")],
+        vec![says("First.")],
+    ];
+    let second = vec![
+        vec![command(&wait("two"))],
+        vec![call("read", json!({ "filePath": "a.rs" }))],
+        vec![edit("two", "three")],
+        vec![command(&wait("four"))],
+        vec![says("Second.")],
+    ];
+    let task =
+        |prompt: &str| call("task", json!({ "description": "mend", "prompt": prompt, "subagent_type": "explore" }));
+    scene.other("the first", first).other("the second", second);
+    scene.model(vec![task("the first"), task("the second")]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    assert_eq!(scene.files(), "a.rs=four");
+    let rewound = session.undo().await.unwrap();
+    assert!(!rewound.is_partial(), "{rewound:?}");
+    assert_eq!(scene.files(), "a.rs=one");
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=four");
+    scene.put("a.rs", "mine\n");
+    assert!(session.undo().await.unwrap().is_partial());
+    assert_eq!(scene.files(), "a.rs=mine");
 }
 
 #[tokio::test]
@@ -422,8 +504,7 @@ async fn what_a_command_did_that_was_cut_off_goes_back_where_that_is_forced() {
     until_free(&scene, &id).await;
     // As a killed process leaves it: a command had begun, and nobody was there when it ended.
     let killed = scene.setup().options.past.unwrap();
-    let asker = haft_permission::Asker { session: id.clone(), call: None };
-    haft_project::Recorder::before_command(&killed.snapshots, &asker);
+    killed.snapshots.before_command(&Asker { session: id.clone(), call: None });
     drop(killed);
     scene.put("a.rs", "three\n");
     scene.put("new.rs", "new\n");
@@ -437,4 +518,63 @@ async fn what_a_command_did_that_was_cut_off_goes_back_where_that_is_forced() {
     assert_eq!(scene.files(), "a.rs=one");
     session.redo().await.unwrap();
     assert_eq!(scene.files(), "a.rs=three new.rs=new");
+}
+
+#[tokio::test]
+async fn what_a_task_did_that_was_killed_is_taken_back_with_the_turn() {
+    let mut scene = scene();
+    scene.agents[2].mode = Some(haft_session::Mode::Subagent);
+    let task = json!({ "description": "mend", "prompt": "the task", "subagent_type": "explore" });
+    scene.other("the task", vec![vec![edit("one", "two")], vec![says("Mended.")]]);
+    scene.model(vec![call("task", task)]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let id = session.id().clone();
+    let child = scene.journal.children(&id, 9).await.unwrap().remove(0).id;
+    drop(session);
+    until_free(&scene, &id).await;
+    // As a killed process leaves it: the task wrote once more, and no message says so.
+    let killed = scene.setup().options.past.unwrap();
+    let path = scene.project().join("a.rs");
+    let planned = Planned { path: &path, before: Standing::at(&path), after: Some(b"three\n") };
+    killed.snapshots.before_files(&Asker { session: child, call: None }, vec![planned]);
+    drop(killed);
+    scene.put("a.rs", "three\n");
+
+    let session = Session::open(scene.setup(), &id).await.unwrap();
+    assert_eq!(told(&session.undo().await.unwrap()), "a.rs +1 -1");
+    assert_eq!(scene.files(), "a.rs=one");
+    session.redo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three");
+}
+
+#[tokio::test]
+async fn what_a_job_does_after_its_turn_counts_and_is_taken_back() {
+    let mut scene = scene();
+    scene.model(vec![edit("one", "two")]).model(vec![says("First.")]).model(vec![says("Second.")]);
+    let setup = scene.setup();
+    let jobs = setup.options.past.clone().unwrap().snapshots;
+    let session = Session::create(setup, NewSession::default()).await.unwrap();
+    session.prompt(Prompt::text("first")).await.unwrap();
+    let answer = scene.history(&session).await.messages()[1].clone();
+    let call_id = answer.parts.iter().find_map(|part| match &part.kind {
+        PartKind::Tool { call_id, .. } => Some(call_id.clone()),
+        _ => None,
+    });
+    let call = Some(AskedBy { message_id: answer.info.id().clone(), call_id: call_id.unwrap() });
+    let asker = Asker { session: session.id().clone(), call };
+    let late = |name: &str| {
+        let job = jobs.before_command(&asker);
+        scene.put(name, "late\n");
+        jobs.after_command(job, true);
+    };
+    late("late");
+    session.prompt(Prompt::text("second")).await.unwrap();
+    let record = scene.journal.session(session.id()).await.unwrap().unwrap();
+    assert_eq!(record.summary.map(|summary| (summary.files, summary.additions)), Some((2, 2)));
+    // What comes after the last turn is not forgotten either.
+    late("later");
+    session.undo().await.unwrap();
+    session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=one");
 }

@@ -82,6 +82,30 @@ fn what_somebody_wrote_between_two_changes_comes_back_and_stays() {
 }
 
 #[test]
+fn what_was_written_side_by_side_goes_back_in_the_order_that_fits() {
+    check(&["/f b c", "/f a b"], &["/f c"], &[], &["/f a"]);
+    check(&["/f c d", "/f a b", "/f b c"], &["/f d"], &[], &["/f a"]);
+    check(&["/f b -", "/f - b", "/f a b", "/f b c"], &["/f c"], &[], &["/f a"]);
+    // Also where one of them had made something that was there before.
+    check(&["/f b a", "/f a c", "/f a b"], &["/f c"], &[], &["/f a"]);
+    check(&["/f b a", "/f a b"], &["/f a"], &[], &["/f stays"]);
+    check(&["/d / -", "/d - /"], &["/d -"], &[], &["/d stays"]);
+}
+
+#[test]
+fn no_order_makes_what_somebody_else_did_in_between_go_away() {
+    // They wrote `b`, over what the first had left.
+    check(&["/f b c", "/f a d"], &["/f c"], &[], &["/f stays theirs"]);
+    // They changed it last.
+    check(&["/f b c", "/f a b"], &["/f d"], &[], &["/f stays theirs"]);
+    // They put back what had been there, which another call then changed.
+    check(&["/f a c", "/f a b"], &["/f c"], &[], &["/f stays theirs"]);
+    // Two went apart: a step leads nowhere.
+    check(&["/f c d", "/f d c", "/f a b"], &["/f b"], &[], &["/f a theirs"]);
+    check(&["/f b ?", "/f a b"], &["/f c"], &[], &["/f stays theirs"]);
+}
+
+#[test]
 fn what_somebody_took_back_by_hand_is_no_trouble() {
     check(&["/f a b"], &["/f a"], &[], &["/f stays"]);
     check(&["/f - b"], &[], &[], &["/f stays"]);

@@ -10,6 +10,10 @@ pub(super) enum Act {
     Type(char),
     /// Sends, or chooses.
     Enter,
+    /// Sends what is to wait for the end of the turn that runs.
+    Later,
+    /// Another set of the model's options.
+    Variant,
     Newline,
     DeleteLeft,
     DeleteRight,
@@ -97,7 +101,9 @@ fn with_ctrl(c: char, alt: bool) -> Act {
         'm' => Act::Enter,
         'n' => Act::Newer,
         'p' => Act::Older,
+        'q' => Act::Later,
         'r' => Act::Search,
+        't' => Act::Variant,
         'u' => Act::Cut(Cut::LineStart),
         'w' => Act::Cut(Cut::BlankLeft),
         'x' => Act::Prefix,
@@ -145,6 +151,8 @@ mod tests {
             ('y', Act::Yank),
             ('j', Act::Newline),
             ('r', Act::Search),
+            ('q', Act::Later),
+            ('t', Act::Variant),
             ('c', Act::Interrupt),
             ('d', Act::DeleteOrEnd),
             ('l', Act::ClearScreen),

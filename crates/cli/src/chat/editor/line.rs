@@ -6,7 +6,7 @@ use super::history::{Entry, History};
 use super::keys::Act;
 use super::layout::Layout;
 use super::menu::{Menu, common};
-use super::{Candidate, Completion, Draft, Input, Kind, MAX_INPUT, Mode, Then};
+use super::{Candidate, Completion, Cycle, Draft, Input, Kind, MAX_INPUT, Mode, Then};
 use crate::render::clean;
 
 /// A line that is being typed.
@@ -104,6 +104,7 @@ impl Line {
             text: self.blocks.expanded(text),
             shown: self.blocks.shown(text),
             files: self.blocks.files(text),
+            later: false,
         }
     }
 
@@ -135,7 +136,8 @@ impl Line {
             }
             Act::Type(c) => self.put(&c.to_string()),
             Act::Newline if self.kind == Kind::Chat => self.put("\n"),
-            Act::Enter | Act::Newline => return self.enter(),
+            Act::Enter | Act::Newline => return self.enter(false),
+            Act::Later if self.kind == Kind::Chat => return self.enter(self.mode == Mode::Prompt),
             Act::DeleteLeft => {
                 let there = self.buffer.delete_left();
                 if !there {
@@ -158,12 +160,17 @@ impl Line {
             Act::Down => self.row(1, around),
             Act::Older => self.older(around.history),
             Act::Newer => self.newer(around.history),
+            Act::Tab | Act::BackTab if self.kind == Kind::Chat && self.nothing_is_typed() => {
+                let next = if act == Act::Tab { Cycle::Agent } else { Cycle::AgentBack };
+                return Outcome::Input(Input::Cycle(next));
+            }
+            Act::Variant if self.kind == Kind::Chat => return Outcome::Input(Input::Cycle(Cycle::Variant)),
             Act::Tab if self.kind == Kind::Chat => {
                 self.wish = Some(Wish { version: self.buffer.changes(), explicit: true });
             }
             Act::Escape if self.mode == Mode::Shell => self.mode = Mode::Prompt,
             Act::Escape => return Outcome::Input(Input::Escape),
-            Act::Interrupt if around.busy || self.buffer.is_empty() && self.mode == Mode::Prompt => {
+            Act::Interrupt if around.busy || self.nothing_is_typed() => {
                 return Outcome::Input(Input::Interrupt);
             }
             Act::Interrupt => {
@@ -179,7 +186,14 @@ impl Line {
             Act::ClearScreen => return Outcome::ClearScreen,
             Act::Suspend => return Outcome::Suspend,
             Act::External if self.kind == Kind::Chat => return Outcome::External,
-            Act::Tab | Act::BackTab | Act::Search | Act::External | Act::Prefix | Act::Nothing => {}
+            Act::Tab
+            | Act::BackTab
+            | Act::Later
+            | Act::Variant
+            | Act::Search
+            | Act::External
+            | Act::Prefix
+            | Act::Nothing => {}
         }
         Outcome::Typed
     }
@@ -246,14 +260,18 @@ impl Line {
         }
     }
 
-    fn enter(&mut self) -> Outcome {
+    fn nothing_is_typed(&self) -> bool {
+        self.buffer.is_empty() && self.mode == Mode::Prompt
+    }
+
+    fn enter(&mut self, later: bool) -> Outcome {
         let text = self.buffer.text();
         if self.kind == Kind::Chat && text.ends_with('\\') && self.buffer.cursor() == text.len() {
             let end = text.len();
             self.buffer.replace(end - 1..end, "\n");
             return Outcome::Typed;
         }
-        let draft = self.draft();
+        let draft = Draft { later, ..self.draft() };
         if self.kind == Kind::Chat && draft.text.trim().is_empty() {
             return Outcome::Typed;
         }

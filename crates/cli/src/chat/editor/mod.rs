@@ -27,6 +27,8 @@ use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 
+use crate::render::Paint;
+
 pub(crate) use complete::{Complete, Word};
 pub(crate) use external::edited;
 pub(crate) use open::{Editor, Habits, can_edit};
@@ -46,6 +48,9 @@ pub(crate) trait LineSource: Send {
 
     /// Replaces what is typed in the chat by `text`, for the person to change and submit: a prompt that was undone.
     fn fill(&mut self, text: &str);
+
+    /// Draws in these colours from now on. Where nothing is drawn nothing changes.
+    fn paint(&mut self, _paint: Paint) {}
 
     /// Takes the prompt off the screen and gives the terminal back as it was found, for a program that needs it for
     /// itself or for the end. The next [`LineSource::read`] takes it again.
@@ -95,8 +100,21 @@ pub(crate) enum Input {
     Interrupt,
     /// Esc where it closed nothing.
     Escape,
+    /// Another one of several is wanted. What is typed stays.
+    Cycle(Cycle),
     /// Ctrl-D with nothing typed, or the terminal is gone.
     Eof,
+}
+
+/// What there are several of, and the next one of which is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cycle {
+    /// The next agent: Tab where nothing is typed.
+    Agent,
+    /// The one before: Shift-Tab.
+    AgentBack,
+    /// The next set of the model's options: Ctrl-T.
+    Variant,
 }
 
 /// What was sent.
@@ -109,6 +127,8 @@ pub(crate) struct Draft {
     pub shown: String,
     /// Files that were dropped on the terminal and stand in the text as `[Image 1]`.
     pub files: Vec<PathBuf>,
+    /// Whether it waits for the end of the turn that runs: sent with Ctrl-Q.
+    pub later: bool,
 }
 
 /// What a submission is for.

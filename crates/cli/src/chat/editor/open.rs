@@ -286,6 +286,10 @@ impl LineSource for Editor {
         self.chat.fill(text);
     }
 
+    fn paint(&mut self, paint: Paint) {
+        self.habits.paint = paint;
+    }
+
     fn release(&mut self) {
         self.console.foot(&Foot::default());
         self.keyboard = None;

@@ -190,9 +190,9 @@ fn draft(text: String, kind: Kind) -> Draft {
     match text.strip_prefix('!') {
         Some(line) if kind == Kind::Chat => {
             let line = line.trim_start().to_owned();
-            Draft { mode: Mode::Shell, shown: line.clone(), text: line, files: Vec::new() }
+            Draft { mode: Mode::Shell, shown: line.clone(), text: line, ..Draft::default() }
         }
-        _ => Draft { mode: Mode::Prompt, shown: text.clone(), text, files: Vec::new() },
+        _ => Draft { mode: Mode::Prompt, shown: text.clone(), text, ..Draft::default() },
     }
 }
 

@@ -60,33 +60,56 @@ pub(crate) async fn run(args: Create) -> Result<Exit> {
 /// What the arguments say, and for the rest what the person says.
 fn wanted(args: &Create, ground: &Ground) -> Result<Wanted> {
     let somebody = answerer(false) == Answerer::Person;
-    let asked = |given: Option<String>, question: &str, usual: &str| -> Result<String> {
-        match given {
-            Some(given) => Ok(given),
-            None if !somebody => Ok(usual.to_owned()),
-            None => ask(question, usual),
-        }
-    };
-    let description = asked(args.description.clone(), "What is the agent to do?", "")?;
-    if description.trim().is_empty() {
-        return Err(Usage("say what the agent is to do: --description \"…\"".to_owned()).into());
-    }
-    if description.len() > MAX_DESCRIPTION {
-        return Err(Usage(format!("the description may have {MAX_DESCRIPTION} bytes")).into());
-    }
+    let ask = |question: &str, usual: &str| if somebody { ask(question, usual) } else { Ok(usual.to_owned()) };
+    let description =
+        answered(args.description.as_deref(), somebody, || ask("What is the agent to do?", ""), described)?;
     let own = ground.folders.config_home.join("haft/agent");
     let folder = match &args.path {
         Some(path) => path.clone(),
-        None => PathBuf::from(asked(None, "Which folder is its file written to?", &own.display().to_string())?),
+        None => PathBuf::from(ask("Which folder is its file written to?", &own.display().to_string())?),
     };
     let mode = match args.mode {
         Some(mode) => mode,
-        None => mode_of(&asked(None, "Who may choose it: all, primary (people), subagent (other agents)?", "all")?)?,
+        None => {
+            let question = "Who may choose it: all, primary (people), subagent (other agents)?";
+            answered(None, somebody, || ask(question, "all"), mode_of)?
+        }
     };
-    let known = PERMISSIONS.join(", ");
-    let list = asked(args.permissions.clone(), &format!("What may it do, of {known}?"), "all")?;
+    let question = format!("What may it do, of {}?", PERMISSIONS.join(", "));
+    let denied = answered(args.permissions.as_deref(), somebody, || ask(&question, "all"), denied)?;
     let folder = std::path::absolute(&folder).with_context(|| format!("cannot write to {}", folder.display()))?;
-    Ok(Wanted { description, folder, mode, denied: denied(&list)? })
+    Ok(Wanted { description, folder, mode, denied })
+}
+
+/// What `read` makes of what was `given`, or else of what is said when `ask` is asked. Where `somebody` is there to ask,
+/// an answer that is none is asked for again, and the ones before it are kept.
+fn answered<T>(
+    given: Option<&str>,
+    somebody: bool,
+    ask: impl Fn() -> Result<String>,
+    read: impl Fn(&str) -> Result<T, Usage>,
+) -> Result<T> {
+    if let Some(given) = given {
+        return Ok(read(given)?);
+    }
+    loop {
+        match read(&ask()?) {
+            Ok(answer) => return Ok(answer),
+            Err(wrong) if somebody => render::complain(&format!("! {}", spelled(&wrong.0))),
+            Err(wrong) => return Err(wrong.into()),
+        }
+    }
+}
+
+/// Checks what the agent is to do.
+fn described(text: &str) -> Result<String, Usage> {
+    if text.trim().is_empty() {
+        return Err(Usage("say what the agent is to do: --description \"…\"".to_owned()));
+    }
+    if text.len() > MAX_DESCRIPTION {
+        return Err(Usage(format!("the description may have {MAX_DESCRIPTION} bytes")));
+    }
+    Ok(text.to_owned())
 }
 
 /// Asks one question at the terminal. Nothing means `usual`.
@@ -158,6 +181,25 @@ fn write(path: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_answer_that_is_none_is_asked_for_again() {
+        let check = |given: Option<&str>, somebody: bool, said: &[&str], want: Result<usize, &str>| {
+            let next = std::cell::Cell::new(0);
+            let ask = || {
+                let answer = said.get(next.replace(next.get() + 1)).context("nothing was made");
+                answer.map(|answer| (*answer).to_owned())
+            };
+            let got = answered(given, somebody, ask, mode_of).map(|_| next.get());
+            assert_eq!(got.map_err(|error| error.to_string()), want.map_err(str::to_owned), "{given:?} {said:?}");
+        };
+        let wrong = "the mode is all, primary or subagent, not \"both\"";
+        check(Some("all"), true, &[], Ok(0));
+        check(Some("both"), true, &["all"], Err(wrong));
+        check(None, true, &["both", "", "primary"], Ok(3));
+        check(None, true, &["both"], Err("nothing was made"));
+        check(None, false, &["both", "all"], Err(wrong));
+    }
 
     #[test]
     fn what_is_not_named_is_denied() {

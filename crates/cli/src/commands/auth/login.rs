@@ -230,7 +230,7 @@ async fn sign_in(started: Started, no_browser: bool, person: &mut Person) -> Res
 }
 
 /// Opens `url` in a browser, where there is one. What fails is not told: the address is on the screen.
-fn open(url: &str) {
+pub(crate) fn open(url: &str) {
     let program = if cfg!(target_os = "macos") {
         "open"
     } else if ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|it| !it.is_empty()))

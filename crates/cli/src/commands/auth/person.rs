@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 15;
 /// They do not want to go on.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped")]
-pub(super) struct Stopped;
+pub(crate) struct Stopped;
 
 /// Whoever is there, or nobody.
 pub(crate) struct Person {
@@ -42,7 +42,7 @@ enum Typed {
 
 impl Person {
     /// Looks whether somebody is there.
-    pub(super) fn find() -> Result<Self> {
+    pub(crate) fn find() -> Result<Self> {
         Ok(Self { there: answerer(false) == Answerer::Person, signals: Signals::listen()? })
     }
 

@@ -1,28 +1,39 @@
 //! `haft session import`.
 
-use std::io::Read;
+mod shared;
 
-use anyhow::{Context, Result};
+use std::io::Read;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use haft_net::Web;
+use haft_project::Place;
 use haft_session::Portable;
 use haft_store::Journal;
 
 use super::delete::asked;
 use crate::args::SessionImport;
 use crate::folders::Folders;
-use crate::render;
 use crate::report::{Exit, Usage};
-use crate::wire::{clock, journal, place};
+use crate::trust::Asking;
+use crate::wire::{Ground, clock, journal, place};
+use crate::{pages, render};
 
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 512 * 1024 * 1024;
+/// Largest answer of an address, in bytes.
+const MAX_FETCHED: usize = 64 * 1024 * 1024;
+/// How long an address may take.
+const TIME: Duration = Duration::from_secs(120);
 
 pub(super) async fn run(args: SessionImport) -> Result<Exit> {
     let name = args.file.display().to_string();
-    if name.starts_with("http://") || name.starts_with("https://") {
-        return Err(Usage(format!("haft imports files; get {name} with another program first")).into());
-    }
-    let mut session = read(&args).with_context(|| format!("{name} cannot be imported"))?;
     let here = place(args.dir.as_deref())?;
+    let read = match shared::is_address(&name) {
+        true => fetched(&name, &here).await,
+        false => read(&args),
+    };
+    let mut session = read.with_context(|| format!("{name} cannot be imported"))?;
 
     session.info.path = here.relative();
     session.info.directory = here.directory.display().to_string();
@@ -46,6 +57,18 @@ fn read(args: &SessionImport) -> Result<Portable> {
     }
     let value = serde_json::from_slice(&text).context("it is not JSON; Markdown cannot be read back")?;
     Ok(Portable::read(value)?)
+}
+
+/// The session at the address `name`, which the user typed. The settings of this folder say how the network is reached.
+async fn fetched(name: &str, here: &Place) -> Result<Portable> {
+    let ground = Ground::of(Folders::find()?, here.clone(), Asking::Nobody)?;
+    drop(ground);
+    let address = shared::address(name);
+    let text = tokio::time::timeout(TIME, pages::fetch(&Web::default(), &address, true, MAX_FETCHED)).await;
+    let text = text.map_err(|_| anyhow!("{address} took longer than {} s", TIME.as_secs()))?;
+    let text = text.map_err(|why| anyhow!(why))?;
+    let value = serde_json::from_str(&text).with_context(|| format!("what {address} answers is not JSON"))?;
+    Ok(Portable::read(shared::session(value))?)
 }
 
 /// Says what had no place.

@@ -14,6 +14,7 @@ use haft_snapshot::{Hash, Keep, State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::delete::asked;
 use crate::args::Pack;
 use crate::commands::session::replay::Recorded;
 use crate::folders::Folders;
@@ -28,6 +29,8 @@ use crate::{models, render};
 const VERSION: u64 = 1;
 /// Largest pack that is written or read, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Most files that are named before it is asked.
+const MAX_NAMED: usize = 30;
 /// How much of the end of the log goes with it, in bytes.
 const LOG_TAIL: u64 = 64 * 1024;
 /// Most bytes of files as they were that go with it.
@@ -85,6 +88,20 @@ pub(crate) async fn run(args: Pack) -> Result<Exit> {
             MAX_BYTES / 1024 / 1024
         );
     }
+    if !args.no_files && !args.yes {
+        let names = named(&packed);
+        match asked(&names, false)? {
+            Some(true) => {}
+            Some(false) => {
+                render::complain("nothing was written; --no-files leaves the files out");
+                return Ok(Exit::Failed);
+            }
+            None => {
+                let why = "the pack would name files and what tools read in them; --yes writes it, --no-files leaves them out";
+                return Err(Usage(why.to_owned()).into());
+            }
+        }
+    }
     let path = args.output.unwrap_or_else(|| PathBuf::from(format!("haft-{id}.json")));
     let mut file = File::options()
         .write(true)
@@ -95,6 +112,20 @@ pub(crate) async fn run(args: Pack) -> Result<Exit> {
     file.write_all(&bytes).with_context(|| format!("cannot write {}", path.display()))?;
     tell(&packed, &path, bytes.len())?;
     Ok(Exit::Done)
+}
+
+/// The question whether files may be named.
+fn named(packed: &Value) -> String {
+    let names: Vec<&str> =
+        packed["files"].as_object().into_iter().flat_map(|files| files.keys().map(String::as_str)).collect();
+    let shown = names.iter().take(MAX_NAMED).map(|name| format!("  {name}\n")).collect::<String>();
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let more = if more == 0 { String::new() } else { format!("  and {more} more\n") };
+    let head = match names.is_empty() {
+        true => "The pack holds what tools read and wrote, as the calls tell it.\n",
+        false => "The pack holds what tools read and wrote, and these files as they were before the session:\n",
+    };
+    render::clean(&format!("{head}{shown}{more}Write it? --no-files leaves them out. [y/N] ")).into_owned()
 }
 
 /// Says what is in the pack: who sends it should know.

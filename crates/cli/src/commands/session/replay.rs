@@ -9,7 +9,7 @@ use haft_permission::{Action, Answerer, Rule};
 use haft_project::Place;
 use haft_protocol::{Event, History, Id, Message, MessageId, ModelRef, PartKind, Session as Record, SessionId};
 use haft_sandbox::Rung;
-use haft_session::replay::{self, Compared, Cue, Deed, Difference, Normal, Playback, Stream};
+use haft_session::replay::{self, Compared, Cue, Deed, Difference, Normal, Playback, Repeatable, Stream};
 use haft_session::{Model, Models, NewSession, Prompt, Session, Setup};
 use haft_store::Journal;
 use serde_json::json;
@@ -172,8 +172,9 @@ impl Again<'_> {
     }
 
     async fn same(self) -> Result<Exit> {
-        let (history, stop) = replay::repeatable(&self.recorded.history);
+        let Repeatable { history, passed, stop } = replay::repeatable(&self.recorded.history);
         let mut project = self.project(None)?;
+        project.notes.extend(passed.into_iter().map(|what| format!("passed over: {what}")));
         project
             .notes
             .extend(stop.map(|why| format!("it is replayed up to message {}: {why}", history.messages().len())));
@@ -264,7 +265,7 @@ impl Again<'_> {
             let now = sessions.iter().find(|(was, _)| *was == record.id.as_str());
             // One that was never begun again is told by the call that should have.
             let Some(now) = now.and_then(|(_, now)| SessionId::parse(now).ok()) else { continue };
-            let (whole, _) = replay::repeatable(history);
+            let whole = replay::repeatable(history).history;
             let task = replay::compare(&whole, &journal.history(&now).await?, (&was, &is));
             compared.same += task.same;
             compared.skipped.extend(task.skipped);

@@ -16,6 +16,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
 use self::code::{Budget, Code};
 use self::layout::{Events, Found, Kind, Layout, is_apart, is_blank_before, kind, line_start, parsed, skip};
+use super::Paint;
 use super::clean::tamed;
 use super::style::{Line, painted};
 
@@ -73,6 +74,11 @@ impl Markdown {
     /// Lays out what was not shown yet in so many columns.
     pub(crate) fn fit(&mut self, columns: usize) {
         self.look.columns = columns;
+    }
+
+    /// Paints what was not shown yet so.
+    pub(crate) fn paint(&mut self, paint: Paint) {
+        self.look.paint = paint;
     }
 
     /// Adds a piece. Costs no more than the piece is long.

@@ -11,24 +11,36 @@ pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
 /// What only the user writes.
 pub(crate) const OWN: [&str; 3] = ["notes.txt", "own/deep/ideas.md", "own.bin"];
+/// What the user's lines in a file begin with that commands write too.
+pub(crate) const BY_USER: &str = "the user was here ";
 /// What haft itself keeps changing, so that a copy needs its own.
 const KEPT: [&str; 3] = ["project", "data", "state"];
 
-/// What is in the project now.
+/// What is in the project now, without what was being written beside its place when haft was killed: nobody takes it for the
+/// file.
 pub(crate) fn files(machine: &Machine) -> Files {
+    let mut files = all_files(machine);
+    files.retain(|name, _| !is_passing(name));
+    files
+}
+
+/// What is there now, with what was half written.
+pub(crate) fn all_files(machine: &Machine) -> Files {
     let mut files = Files::new();
     read(&machine.project(), "", &mut files);
     files
+}
+
+fn is_passing(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or_default();
+    name.starts_with(".haft-") && name.ends_with(".tmp")
 }
 
 fn read(folder: &Path, below: &str, files: &mut Files) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let name = format!("{below}{}", entry.file_name().to_str().unwrap());
-        // What was being written beside its place when haft was killed; nobody takes it for the file.
-        let is_passing = entry.file_name().to_str().unwrap().starts_with(".haft-") && name.ends_with(".tmp");
         match entry.file_type().unwrap().is_dir() {
-            _ if is_passing => {}
             true => read(&entry.path(), &format!("{name}/"), files),
             false => drop(files.insert(name, std::fs::read(entry.path()).unwrap())),
         }
@@ -40,7 +52,7 @@ pub(crate) fn work(machine: &Machine, number: u64) {
     let own = OWN[usize::try_from(number).unwrap() % OWN.len()];
     machine.write(own, &format!("the user's own, for the {number}. time\n"));
     let log = std::fs::read_to_string(machine.project().join("log.txt")).unwrap_or_default();
-    machine.write("log.txt", &format!("{log}the user was here {number}\n"));
+    machine.write("log.txt", &format!("{log}{BY_USER}{number}\n"));
 }
 
 /// Where `now` and `then` differ.

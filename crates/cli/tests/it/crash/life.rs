@@ -1,23 +1,24 @@
 //! One session, from its beginning over many kills to its end.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use haft_protocol::{History, Id, Message, PartKind, Session as Record};
 use haft_store::{Filter, Journal};
 
 use super::blow::{Blow, Dice, Said, strike};
 use super::deed::Deed;
-use super::files::{Files, OWN, differences, files, in_copy, wait_until_quiet, work};
+use super::files::{Files, OWN, all_files, differences, files, in_copy, wait_until_quiet, work};
 use super::scenes::{END, Scene, broken};
 use super::told::{Told, behind};
 use super::{KILLS_EACH, MOST_RUNS_EACH, Score};
 use crate::support::Machine;
 use crate::wire::refusals;
 
-/// How far what is stored of growing text may be behind what was told: a quarter of a second, and as much more as a machine
-/// with too much to do may need to let a thread run.
-const BEHIND: Duration = Duration::from_millis(250 + 750);
+/// The files that an undo or redo says it has left.
+fn left(told: &str) -> BTreeSet<String> {
+    let named = told.lines().filter_map(|line| line.strip_prefix("  ! "));
+    named.filter_map(|line| Some(line.split_once("  ")?.0.to_owned())).collect()
+}
 
 /// A session on a machine of its own.
 pub(crate) struct Life<'a> {
@@ -29,6 +30,8 @@ pub(crate) struct Life<'a> {
     prompts: BTreeSet<String>,
     /// The project as it is while nothing is taken back.
     whole: Files,
+    /// When the user worked.
+    times: Vec<u64>,
 }
 
 /// What is left of a session.
@@ -37,19 +40,36 @@ struct Left {
     history: History,
 }
 
-/// Whether `file` is one that commands write. What the last of them had changed when haft was killed is not always known.
+/// What stands in the place of a prompt where the person ran a command.
+const BY_HAND: &str = "The user ran this command.";
+
+/// Whether `file` is one that commands write. What the last of them changed is not known where haft was killed while it ran.
 fn is_of_commands(file: &str) -> bool {
-    file == "log.txt" || file.starts_with("made/")
+    file == "log.txt" || file == "made/" || file.starts_with("made/")
 }
 
 impl Left {
-    /// The prompts, oldest first.
+    /// What the person asked for, oldest first: each is a turn that is taken back by itself.
     fn prompts(&self) -> impl Iterator<Item = &str> {
-        let is_said = |kind: &PartKind| matches!(kind, PartKind::Text { synthetic: false, .. });
+        let is_asked = |kind: &PartKind| match kind {
+            PartKind::Text { synthetic, text, .. } => !synthetic || text == BY_HAND,
+            PartKind::Compaction { auto, .. } => !auto,
+            _ => false,
+        };
         let prompts = self.history.messages().iter().filter(move |turned| {
-            matches!(turned.info, Message::User(_)) && turned.parts.iter().any(|part| is_said(&part.kind))
+            matches!(turned.info, Message::User(_)) && turned.parts.iter().any(|part| is_asked(&part.kind))
         });
         prompts.map(|turned| turned.info.id().as_str())
+    }
+
+    /// All that was said.
+    fn texts(&self) -> Vec<String> {
+        let parts = self.history.messages().iter().flat_map(|turned| &turned.parts);
+        let texts = parts.filter_map(|part| match &part.kind {
+            PartKind::Text { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect()
     }
 }
 
@@ -57,7 +77,8 @@ impl<'a> Life<'a> {
     pub(crate) fn begin(scene: &'a Scene, seed: u64) -> Self {
         let machine = scene.machine();
         let dice = Dice::new(seed);
-        Self { scene, machine, dice, told: Told::default(), prompts: BTreeSet::new(), whole: Files::new() }
+        let (told, whole) = (Told::default(), Files::new());
+        Self { scene, machine, dice, told, prompts: BTreeSet::new(), whole, times: Vec::new() }
     }
 
     /// Runs the session, kills it at most as often as `kills` are wanted in all, and brings it to its end.
@@ -80,6 +101,7 @@ impl<'a> Life<'a> {
             let deed = Deed::choose(self.scene.deeds, &mut self.dice);
             if deed.asks() {
                 work(&self.machine, number);
+                self.times.push(number);
             }
             let before = files(&self.machine);
             let blow = Blow::choose(&mut self.dice, deed.reach());
@@ -109,11 +131,10 @@ impl<'a> Life<'a> {
         if own(&now) != own(&before) {
             score.user_files_changed.push(format!("{name} after {deed:?}, {blow:?}: {:?}", differences(&now, &before)));
         }
-        if deed == Deed::Chat && !blow.is_call() {
-            let behind = behind(said, &left.history);
-            score.behind = score.behind.max(behind);
-            if behind > BEHIND {
-                score.lost.push(format!("{name} after {blow:?}: told {behind:?} before: {:?}", said.text));
+        if deed == Deed::Chat {
+            match behind(said, &left.texts()) {
+                Ok(behind) => score.behind = score.behind.max(behind),
+                Err(fault) => score.lost.push(format!("{name} after {blow:?}: {fault}: {:?}", said.text)),
             }
         }
         let new = self.remember(&left, before);
@@ -122,7 +143,7 @@ impl<'a> Life<'a> {
         }
         let fault = in_copy(&self.machine, || match &new {
             _ if deed.rewinds() => self.redone(score),
-            Some(before) => self.undone(before, score),
+            Some((before, turns)) => self.undone(before, *turns, score),
             // What the user did since is not told apart from what was done before.
             None => None,
         });
@@ -134,26 +155,31 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
-    /// What is wrong with the files after the last prompt was taken back, if anything.
-    fn undone(&self, before: &Files, score: &mut Score) -> Option<String> {
+    /// What is wrong with the files after the last turns were taken back, if anything. A file is as it was, or it is named and
+    /// left alone; only what commands write may be left, where one was cut off.
+    fn undone(&self, before: &Files, turns: usize, score: &mut Score) -> Option<String> {
         score.undone += 1;
-        let ran = self.machine.haft(&["session", "undo", "--yes"]);
-        let (mut now, mut before) = (files(&self.machine), before.clone());
-        // What haft was writing beside its place is left as what nobody knows, and named.
-        let left = ran.out.lines().filter(|line| line.starts_with("  ! "));
-        let is_named = left.clone().count() > 0 && left.into_iter().all(|line| line.starts_with("  ! .haft-"));
-        if now == before {
-            score.left += usize::from(ran.code != 0);
-            return (ran.code != 0 && !is_named).then(|| format!("{ran:?}"));
+        let stood = files(&self.machine);
+        let (mut named, mut faults, mut told) = (BTreeSet::new(), Vec::new(), Vec::new());
+        for _ in 0..turns {
+            let ran = self.machine.haft(&["session", "undo", "--yes"]);
+            let left = left(&ran.out);
+            if (ran.code == 0) != left.is_empty() || ran.out.lines().any(|line| line.trim_end() == "undone:") {
+                faults.push(format!("it ends with {}", ran.code));
+            }
+            named.extend(left);
+            told.push(ran);
         }
-        // Where agents wrote one file at once it is not known what it was in between.
-        let is_unknown =
-            |file: &String| is_of_commands(file) || (self.scene.side_by_side && !OWN.contains(&file.as_str()));
-        now.retain(|file, _| !is_unknown(file));
-        before.retain(|file, _| !is_unknown(file));
-        score.left += usize::from(now == before);
-        let different = differences(&now, &before);
-        (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
+        score.left += usize::from(!named.is_empty());
+        let now = all_files(&self.machine);
+        let is_left = |file: &String| named.contains(file) && now.get(file) == stood.get(file);
+        let others = |files: &Files| -> Files {
+            files.iter().filter(|(file, _)| !is_left(file)).map(|(file, text)| (file.clone(), text.clone())).collect()
+        };
+        faults.extend(differences(&others(&now), &others(before)));
+        faults.extend(named.iter().filter(|file| !is_of_commands(file)).map(|file| format!("{file} is left")));
+        faults.extend(broken(&self.machine, &self.times));
+        (!faults.is_empty()).then(|| format!("{faults:#?} {told:?}"))
     }
 
     /// What is wrong with the files after everything was brought again, if anything.
@@ -161,15 +187,17 @@ impl<'a> Life<'a> {
         score.undone += 1;
         // Nothing to redo is no fault: then nothing may be changed.
         let ran = self.machine.haft(&["session", "redo", "--all", "--yes"]);
-        let different = differences(&files(&self.machine), &self.whole);
-        (!different.is_empty()).then(|| format!("{different:#?} {ran:?}"))
+        let mut faults = differences(&all_files(&self.machine), &self.whole);
+        faults.extend(left(&ran.out).into_iter().map(|file| format!("{file} is left")));
+        (!faults.is_empty()).then(|| format!("{faults:#?} {ran:?}"))
     }
 
-    /// Notes the prompts, and gives back how the project was `before` the last one, if it alone is new.
-    fn remember(&mut self, left: &Left, before: Files) -> Option<Files> {
+    /// Notes the prompts, and gives back how the project was `before` the new ones and how many they are, if they count.
+    fn remember(&mut self, left: &Left, before: Files) -> Option<(Files, usize)> {
         let known = self.prompts.len();
         self.prompts.extend(left.prompts().map(str::to_owned));
-        (self.prompts.len() == known + 1 && left.record.revert.is_none()).then_some(before)
+        let new = self.prompts.len() - known;
+        (new > 0 && left.record.revert.is_none()).then_some((before, new))
     }
 
     /// Looks at what is left. An error says why a session does not open.
@@ -198,7 +226,7 @@ impl<'a> Life<'a> {
             self.told.forget(revert.message_id.as_str());
         }
         score.lost.extend(self.told.lost(&left.history));
-        score.broken.extend(broken(&self.machine));
+        score.broken.extend(broken(&self.machine, &self.times));
         Ok(left)
     }
 

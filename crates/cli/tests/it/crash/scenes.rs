@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::deed::Deed;
-use super::files::OWN;
+use super::files::{BY_USER, OWN};
 use crate::support::Machine;
 
 /// Answers that there are for one session: more than it ever gets to.
@@ -25,21 +25,18 @@ pub(crate) struct Scene {
     pub(crate) deeds: &'static [Deed],
     /// Whether the model takes its time to speak.
     is_slow: bool,
-    /// Whether several agents write the same files at once.
-    pub(crate) side_by_side: bool,
     /// Whether the session becomes too long now and then.
     grows: bool,
 }
 
 pub(crate) const SCENES: [Scene; 6] = [
-    Scene { name: "edits", calls: edits, deeds: &[Deed::Run], is_slow: false, side_by_side: false, grows: false },
-    Scene { name: "tasks", calls: tasks, deeds: &[Deed::Run], is_slow: false, side_by_side: true, grows: false },
+    Scene { name: "edits", calls: edits, deeds: &[Deed::Run], is_slow: false, grows: false },
+    Scene { name: "tasks", calls: tasks, deeds: &[Deed::Run], is_slow: false, grows: false },
     Scene {
         name: "commands",
         calls: commands,
         deeds: &[Deed::Run, Deed::Run, Deed::Command("look")],
         is_slow: false,
-        side_by_side: false,
         grows: false,
     },
     Scene {
@@ -47,7 +44,6 @@ pub(crate) const SCENES: [Scene; 6] = [
         calls: rewinds,
         deeds: &[Deed::Run, Deed::Undo, Deed::Undo, Deed::Redo],
         is_slow: false,
-        side_by_side: false,
         grows: false,
     },
     Scene {
@@ -55,10 +51,9 @@ pub(crate) const SCENES: [Scene; 6] = [
         calls: edits,
         deeds: &[Deed::Run, Deed::Run, Deed::Compact],
         is_slow: false,
-        side_by_side: false,
         grows: true,
     },
-    Scene { name: "chat", calls: rewinds, deeds: &[Deed::Chat], is_slow: true, side_by_side: false, grows: false },
+    Scene { name: "chat", calls: rewinds, deeds: &[Deed::Chat], is_slow: true, grows: false },
 ];
 
 fn call(tool: &str, args: &Value) -> Value {
@@ -188,8 +183,16 @@ fn words(number: usize) -> Vec<Value> {
 /// Paragraphs that come one after the other.
 fn slow_words(number: usize) -> Vec<Value> {
     let (count, wait) = WORDS;
-    let word = |at| [json!({ "text": format!("{WORD}{number}-{at}.\n\n") }), json!({ "wait_ms": wait })];
-    (0..count).flat_map(word).collect()
+    (0..count).flat_map(|at| [json!({ "text": slow_word(number, at) }), json!({ "wait_ms": wait })]).collect()
+}
+
+fn slow_word(number: usize, at: usize) -> String {
+    format!("{WORD}{number}-{at}.\n\n")
+}
+
+/// All of them.
+pub(crate) fn slow_text(number: usize) -> String {
+    (0..WORDS.0).map(|at| slow_word(number, at)).collect()
 }
 
 fn file(answers: impl Iterator<Item = Value>) -> String {
@@ -206,8 +209,8 @@ fn code(mark: &str) -> String {
     format!("// mark {mark}\n{}", "    a line of code;\n".repeat(LINES))
 }
 
-/// Files of the project that are not whole.
-pub(crate) fn broken(machine: &Machine) -> Vec<String> {
+/// Files of the project that are not whole, where the user was there at these times.
+pub(crate) fn broken(machine: &Machine, times: &[u64]) -> Vec<String> {
     let mut broken = Vec::new();
     let code_now = machine.read("code.txt");
     if code_now != code("A") && code_now != code("B") {
@@ -219,5 +222,26 @@ pub(crate) fn broken(machine: &Machine) -> Vec<String> {
             broken.push(format!("made.txt has {} bytes and begins with {line:?}", made.len()));
         }
     }
+    let log = std::fs::read_to_string(machine.project().join("log.txt")).unwrap_or_default();
+    broken.extend(broken_log(&log, times));
+    for entry in std::fs::read_dir(machine.project().join("made")).into_iter().flatten() {
+        let entry = entry.unwrap();
+        let (name, text) = (entry.file_name().into_string().unwrap(), std::fs::read_to_string(entry.path()).unwrap());
+        let number = text.strip_suffix('\n').and_then(|number| number.parse::<usize>().ok());
+        // A command that is killed may have made it and not written to it.
+        if !text.is_empty() && number.is_none_or(|number| name != format!("{}.txt", number % 5)) {
+            broken.push(format!("made/{name} holds {text:?}"));
+        }
+    }
     broken
+}
+
+/// What is wrong with a log that commands and the user write at the end of, line by line: all of the user's lines are there,
+/// in their order, and no line is torn.
+fn broken_log(log: &str, times: &[u64]) -> Option<String> {
+    let users: Vec<u64> = log.lines().filter_map(|line| line.strip_prefix(BY_USER)?.parse().ok()).collect();
+    let is_whole = |line: &str| line.starts_with(BY_USER) || line == "by hand" || line.parse::<usize>().is_ok();
+    let torn =
+        log.lines().find(|line| !is_whole(line)).or((!log.is_empty() && !log.ends_with('\n')).then_some("no end"));
+    (users != times || torn.is_some()).then(|| format!("log.txt: {torn:?}; the user was there at {times:?}: {log:?}"))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use haft_protocol::{History, Id, PartId, PartKind};
+use haft_protocol::{History, Id, PartId};
 use serde_json::Value;
 
 use super::blow::Said;
-use super::scenes::WORD;
+use super::scenes::{WORD, slow_text};
 
 /// The finished parts that the lines of `run --format json` told of, by their ids.
 #[derive(Default)]
@@ -55,19 +55,33 @@ fn uncut(mut part: Value) -> Value {
     part
 }
 
-/// How long the oldest words had been told that are not in `history`, of text that grew until the end.
-pub(crate) fn behind(said: &Said, history: &History) -> Duration {
-    let parts = history.messages().iter().flat_map(|turned| &turned.parts);
-    let texts: Vec<&str> = parts
-        .filter_map(|part| match &part.kind {
-            PartKind::Text { text, .. } => Some(text.as_str()),
-            _ => None,
+/// How long the oldest words had been told that are not in the stored `texts`: 0 where nothing is missing. Only the end of the
+/// text that grew last may be, because a text is stored when it ends.
+///
+/// # Errors
+///
+/// What else is missing, or is not as it was said.
+pub(crate) fn behind(said: &Said, texts: &[String]) -> Result<Duration, String> {
+    for text in texts.iter().filter(|text| text.contains(WORD)) {
+        let number = text.trim_start_matches(WORD).split('-').next().and_then(|number| number.parse().ok());
+        if !number.is_some_and(|number| slow_text(number).starts_with(text.as_str())) {
+            return Err(format!("no answer begins so: {text:?}"));
+        }
+    }
+    let told: Vec<(usize, &str, String)> = said
+        .text
+        .match_indices(WORD)
+        .filter_map(|(at, _)| {
+            let word = said.text[at..].split_once('.')?.0;
+            let answer = word.trim_start_matches(WORD).split('-').next()?;
+            Some((at, answer, format!("{word}.")))
         })
         .collect();
-    let told = said.text.match_indices(WORD).filter_map(|(at, _)| {
-        let word = said.text[at..].split_once('.')?.0;
-        Some((at, format!("{word}.")))
-    });
-    let missing = told.filter(|(_, word)| !texts.iter().any(|text| text.contains(word.as_str())));
-    missing.map(|(at, _)| said.age(at)).max().unwrap_or_default()
+    let is_stored = |word: &str| texts.iter().any(|text| text.contains(word));
+    let Some(first) = told.iter().position(|(_, _, word)| !is_stored(word)) else { return Ok(Duration::ZERO) };
+    let (at, growing, _) = &told[first];
+    match told[first..].iter().find(|(_, answer, word)| answer != growing || is_stored(word)) {
+        Some((_, _, later)) => Err(format!("{:?} is missing, and {later:?} came after it", told[first].2)),
+        None => Ok(said.age(*at)),
+    }
 }

@@ -182,19 +182,29 @@ fn what_was_ignored_is_not_taken_for_new() {
 
 #[test]
 fn what_a_tool_changes_meanwhile_is_not_the_commands() {
-    let scene = Scene::new(&[("a", "1"), ("b", "1")]);
-    let edit = |scene: &Scene, name: &str, text: &str| {
-        scene.put(name, text);
+    let scene = Scene::new(&[("a", "1"), ("b", "1"), ("c", "1")]);
+    let state = |scene: &Scene, name: &str| {
         let Standing::File { file, mode, .. } = Standing::at(&scene.path(name)) else { panic!("{name}") };
         let (content, size) = scene.around.keep.put_file(file, MAX_FILE).unwrap();
-        scene.around.edited(&scene.path(name), &State::File { content, size, mode });
+        State::File { content, size, mode }
+    };
+    let edit = |scene: &Scene, name: &str, text: &str| {
+        let before = state(scene, name);
+        let content = scene.around.keep.put(text.as_bytes()).unwrap();
+        let after = State::File { content, size: text.len() as u64, mode: 0o644 };
+        let change = Change { path: scene.path(name), before, after };
+        scene.around.edits().announced(7, std::slice::from_ref(&change));
+        scene.put(name, text);
+        scene.around.edits().happened(7, &[Change { after: state(scene, name), ..change }]);
     };
     let changed = scene.command(|scene| {
         edit(scene, "a", "tool");
         edit(scene, "b", "tool");
         scene.put("b", "command");
+        scene.put("c", "command");
+        edit(scene, "c", "tool");
     });
-    assert_eq!(changed, ["b tool command"]);
+    assert_eq!(changed, ["b tool command", "c 1 command"]);
 }
 
 #[test]

@@ -137,3 +137,14 @@ fn what_is_taken_back_is_all_behind_the_point() {
     assert_eq!(covered, [false, false, true, true, true]);
     assert_eq!(point.first_whole(), 2);
 }
+
+#[test]
+fn what_was_asked_is_told_as_it_would_be_typed() {
+    let history = history("p a ! a c s a");
+    let words = |at| super::words(history.messages(), at);
+    assert_eq!(words(1), None, "a model wrote it");
+    assert_eq!(words(2).as_deref(), Some("!"), "no call is behind it");
+    assert_eq!(words(4).as_deref(), Some("/compact"));
+    assert_eq!(words(5), None, "the program wrote it");
+    assert!(words(0).is_some_and(|words| !words.is_empty()));
+}

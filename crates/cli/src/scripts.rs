@@ -1,0 +1,231 @@
+//! Tools and programs in TypeScript: the process that runs them, and which files may.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use haft_config::PluginConfig;
+use haft_permission::Grant;
+use haft_project::{Command, Target};
+use haft_script::plugin::{Found, Grounds, NoClient, Plugin};
+use haft_script::{Bounds, Cache, Disk, Doors, Engine, Facts, Launch, NoWorld, Tell, ToolFiles, Ways};
+use haft_tool::{Call, Source, ToolError};
+use haft_toolbox::World;
+use serde_json::Value;
+
+use crate::render;
+use crate::wire::Ground;
+
+/// What this program is asked with to run scripts, as its only argument.
+const ASKED: &str = "--run-scripts-1";
+/// Variables that scripts see of ours: what says nothing of the person and holds no key.
+const SHOWN: [&str; 8] = ["LANG", "LC_ALL", "TZ", "TERM", "NODE_ENV", "CI", "EDITOR", "COLORTERM"];
+/// Most bytes of the files that are remembered as trusted; one alone may have as many.
+const MAX_TRUSTED: u64 = 64 * 1024 * 1024;
+
+/// Runs scripts, if this process was started for that. Must come before threads, logs, arguments.
+pub(crate) fn serve_if_asked() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().as_deref() != Some(std::ffi::OsStr::new(ASKED)) || args.next().is_some() {
+        return None;
+    }
+    if let Err(why) = haft_sandbox::seal() {
+        render::complain(&format!("scripts are not run: {why}"));
+        return Some(ExitCode::FAILURE);
+    }
+    haft_script::serve();
+    Some(ExitCode::SUCCESS)
+}
+
+/// The engine for scripts in this folder. Nothing is started before it is needed.
+pub(crate) fn engine(ground: &Ground) -> Option<Engine> {
+    let program = std::env::current_exe().ok()?;
+    let launch = haft_sandbox::sealed(&program, &[ASKED.into()]);
+    let shown = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
+    let facts = Facts {
+        directory: ground.place.directory.clone(),
+        env: SHOWN.iter().filter_map(|name| shown(name)).collect(),
+        home: ground.folders.home.clone(),
+    };
+    Some(Engine::new(Launch { program: launch.program, args: launch.args }, facts))
+}
+
+/// The doors of what scripts ask for.
+pub(crate) fn doors(world: &World) -> Doors {
+    let (files, processes) = (world.files.clone(), world.processes.clone());
+    Doors { files, processes, web: haft_net::Web::default(), ways: Arc::new(BuiltIn(world.clone())) }
+}
+
+/// Leave as the built-in tools ask for it.
+struct BuiltIn(World);
+
+impl Ways for BuiltIn {
+    fn reach<'a>(&'a self, call: &'a Call, path: &'a str) -> BoxFuture<'a, Result<Target, ToolError>> {
+        Box::pin(haft_toolbox::reach(&self.0.files, call, path))
+    }
+
+    fn run<'a>(
+        &'a self,
+        call: &'a Call,
+        command: &'a str,
+        dir: &'a str,
+    ) -> BoxFuture<'a, Result<(Grant, Command), ToolError>> {
+        Box::pin(haft_toolbox::leave_to_run(&self.0, call, command, dir))
+    }
+}
+
+/// The tools in files, where there are any.
+pub(crate) fn tool_files(ground: &Ground, engine: &Engine, doors: &Doors) -> Option<Arc<dyn Source>> {
+    let project = ground.place.worktree.as_ref().unwrap_or(&ground.place.directory);
+    let trusted = ground.config.trusted;
+    // Nearest last, so that it counts: the user's own before the project's, the project's root before what is nearer.
+    let (mut near, mut own): (Vec<PathBuf>, Vec<PathBuf>) =
+        ground.config.directories.iter().cloned().partition(|folder| folder.starts_with(project));
+    if !trusted {
+        near.clear();
+    }
+    near.sort_by_key(|folder| folder.components().count());
+    own.extend(near);
+    if !ToolFiles::any(&own) {
+        return None;
+    }
+    let bounds = Arc::new(Trusted::of(project.clone(), &own));
+    let cache = Cache::new(ground.folders.cache.join("tools"));
+    Some(Arc::new(ToolFiles::new(own, engine.clone(), doors.clone(), bounds, cache, warn())))
+}
+
+/// Says what does not work.
+fn warn() -> Tell {
+    Arc::new(|text| render::complain(&format!("warning: {text}")))
+}
+
+/// The folders of a configuration folder that hold plug-ins.
+const PLUGIN_FOLDERS: [&str; 2] = ["plugin", "plugins"];
+/// Most plug-ins; further ones are left out.
+const MAX_PLUGINS: usize = 50;
+
+/// The plug-ins that the settings and the configuration folders name, in the order in which they are told of things. None
+/// is begun here. Those of a project count once it is trusted; packages are named and left out.
+pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
+    let project = ground.place.worktree.as_ref().unwrap_or(&ground.place.directory);
+    let is_own = |path: &Path| ground.config.trusted || !path.starts_with(project);
+    let mut found: Vec<Found> = Vec::new();
+    for PluginConfig { spec, options, .. } in &ground.config.plugins {
+        match file(spec) {
+            Some(file) if is_own(&file) => {
+                found.push(Found { name: file.display().to_string(), file, options: options.clone() });
+            }
+            Some(_) => {}
+            // Somebody may count on what it holds back.
+            None => render::complain(&format!(
+                "warning: the plug-in {spec} is a package, which is not run; do not count on it"
+            )),
+        }
+    }
+    let folders: Vec<PathBuf> = ground.config.directories.iter().filter(|folder| is_own(folder)).cloned().collect();
+    for folder in folders.iter().flat_map(|folder| PLUGIN_FOLDERS.map(|name| folder.join(name))) {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_plugin(path)).collect();
+        files.sort();
+        let plugin = |file: PathBuf| Found { name: file.display().to_string(), file, options: Value::Null };
+        found.extend(files.into_iter().map(plugin));
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let bounds: Arc<dyn Bounds> = Arc::new(Trusted::of(project.clone(), &folders));
+    let grounds = Grounds {
+        engine: engine.clone(),
+        sources: Arc::new(Disk::new(bounds)),
+        world: Arc::new(NoWorld),
+        client: Arc::new(NoClient),
+        directory: ground.place.directory.clone(),
+        worktree: project.clone(),
+        project: ground.place.project_id.clone(),
+        tell: warn(),
+    };
+    found.into_iter().take(MAX_PLUGINS).map(|found| Arc::new(Plugin::new(found, grounds.clone()))).collect()
+}
+
+/// The file that a `file://` address means.
+fn file(address: &str) -> Option<PathBuf> {
+    let mut rest = address.strip_prefix("file://")?.as_bytes();
+    let mut path = Vec::with_capacity(rest.len());
+    while let Some((&byte, behind)) = rest.split_first() {
+        let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok()).filter(|_| byte == b'%');
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(escaped) => {
+                path.push(escaped);
+                rest = behind.get(2..).unwrap_or_default();
+            }
+            None => {
+                path.push(byte);
+                rest = behind;
+            }
+        }
+    }
+    Some(PathBuf::from(std::ffi::OsString::from_vec(path)))
+}
+
+fn is_plugin(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    [".ts", ".js"].iter().any(|end| name.ends_with(end)) && !name.ends_with(".d.ts") && path.is_file()
+}
+
+/// The files of a project that were there when it was trusted, and the user's own.
+struct Trusted {
+    project: PathBuf,
+    known: HashMap<PathBuf, blake3::Hash>,
+}
+
+impl Trusted {
+    /// What is in the configuration folders of `project` now.
+    fn of(project: PathBuf, folders: &[PathBuf]) -> Self {
+        let mut known = HashMap::new();
+        let mut room = MAX_TRUSTED;
+        let near = folders.iter().filter(|folder| folder.starts_with(&project));
+        let mut open: Vec<PathBuf> =
+            near.flat_map(|folder| haft_config::code_folders().map(|name| folder.join(name))).collect();
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() && entry.file_name() != "node_modules" {
+                    open.push(path);
+                } else if let Ok(meta) = std::fs::metadata(&path)
+                    && meta.is_file()
+                    && meta.len() <= room
+                    && let Ok(bytes) = std::fs::read(&path)
+                {
+                    room -= meta.len();
+                    known.insert(path, blake3::hash(&bytes));
+                }
+            }
+        }
+        Self { project, known }
+    }
+}
+
+impl Bounds for Trusted {
+    fn check(&self, path: &Path, bytes: &[u8]) -> Result<(), String> {
+        // What packages hold is said by their lock file, which the question of trust covers.
+        if !path.starts_with(&self.project) || path.components().any(|part| part.as_os_str() == "node_modules") {
+            return Ok(());
+        }
+        match self.known.get(path) {
+            Some(hash) if *hash == blake3::hash(bytes) => Ok(()),
+            Some(_) => Err(format!(
+                "{} has changed since the project was trusted; start haft again and look at what changed",
+                path.display()
+            )),
+            None => Err(format!(
+                "{} is not among the files that the project was trusted with; keep what tools import beside them, or in lib of the \
+                 same configuration folder, and start haft again",
+                path.display()
+            )),
+        }
+    }
+}

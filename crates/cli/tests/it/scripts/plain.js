@@ -1,0 +1,1 @@
+export default { description: "Says hello", args: {}, execute: async () => "hello" }

@@ -1,0 +1,175 @@
+//! Signing in at servers of tools: OAuth 2.1 as the protocol has it.
+//!
+//! [`authorized`] gives a client that shows what is stored for a server, and gets new tokens where the old ones have
+//! run out. Where the server wants more than that, [`SignIn::begin`] finds out who signs people in there, who we are to
+//! them, and the page where the person says yes; [`SignIn::finish`] waits until that page comes back to this machine.
+//!
+//! Every request goes through [`haft_net`]. Nothing here opens a browser or asks anybody.
+
+mod callback;
+mod credentials;
+mod exchange;
+mod sign_in;
+mod store;
+
+use std::sync::Arc;
+
+use rmcp::transport::auth::{AuthClient, AuthorizationManager, OAuthClientConfig};
+
+pub use callback::{MAX_VISITORS, PATIENCE};
+pub use exchange::MAX_ANSWER;
+pub use rmcp::transport::auth::AuthError;
+pub use sign_in::SignIn;
+pub use store::{Kept, MAX_FILE, MAX_KEPT, State, Store};
+
+use self::credentials::Credentials;
+use self::exchange::Exchange;
+
+/// Most characters of what a server says when it refuses a request.
+const MAX_CHALLENGE: usize = 4096;
+
+/// Where a browser comes back to, unless the settings say otherwise.
+const PORT: u16 = 19876;
+
+/// A server where one signs in, as the settings have it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The server's name.
+    pub name: String,
+    /// Its address.
+    pub url: String,
+    /// Who we are there, where that was arranged.
+    pub client_id: Option<String>,
+    /// The proof of it.
+    pub client_secret: Option<String>,
+    /// An address that says who we are, for servers that read one.
+    pub client_page: Option<String>,
+    /// What is asked for, its words apart by blanks. What the server says it needs, if left out.
+    pub scope: Option<String>,
+    /// The port on this machine that the browser comes back to; 0 for any.
+    pub callback_port: Option<u16>,
+    /// The address that the browser comes back to.
+    pub redirect_uri: Option<String>,
+}
+
+impl Account {
+    /// Where the browser comes back to, if the port is not any.
+    fn redirect(&self) -> String {
+        match &self.redirect_uri {
+            Some(uri) => uri.clone(),
+            None => format!("http://127.0.0.1:{}{}", self.callback_port.unwrap_or(PORT), callback::PATH),
+        }
+    }
+}
+
+/// Why signing in did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum OAuthError {
+    /// The server takes only clients that it was told of beforehand.
+    #[error(
+        "{0} takes only clients that it knows: register one there, and set mcp.{0}.oauth.clientId (and clientSecret, if it gave one)"
+    )]
+    NeedsRegistration(String),
+    /// The browser cannot come back.
+    #[error("{0}")]
+    Callback(String),
+    /// The page said no.
+    #[error("the sign-in was refused: {0}")]
+    Refused(String),
+    /// Nobody went there in time.
+    #[error("nobody signed in within five minutes; start again")]
+    Late,
+    /// The servers do not do what the protocol wants of them, or cannot be reached.
+    #[error("signing in at {name} failed")]
+    Failed {
+        /// The server.
+        name: String,
+        /// Why.
+        #[source]
+        source: Box<AuthError>,
+    },
+    /// What is stored cannot be read or written.
+    #[error("{path}: {why}")]
+    Store {
+        /// The file.
+        path: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// `http` as a client that shows what is stored for `account`. Where nothing is, it shows nothing, and the server's
+/// refusal says what it wants.
+///
+/// # Errors
+///
+/// When the address is none or the store cannot be read.
+pub async fn authorized<C>(store: &Store, account: &Account, http: C) -> Result<AuthClient<C>, OAuthError> {
+    let mut manager = manager(store, account).await?;
+    if let Some(kept) = store.get(&account.name, &account.url)?
+        && kept.tokens.is_some()
+        && let Err(error) = prepare(&mut manager, account, &kept).await
+    {
+        // What is stored may do for a while; it cannot be made new.
+        tracing::info!(
+            server = account.name,
+            error = haft_tool::with_causes(&error),
+            "who signs people in is not known"
+        );
+    }
+    Ok(AuthClient::new(http, manager))
+}
+
+/// Readies `manager` to get new tokens for what is `kept`.
+async fn prepare(manager: &mut AuthorizationManager, account: &Account, kept: &Kept) -> Result<(), AuthError> {
+    let found = manager.resolve_metadata().await?;
+    manager.set_metadata(found.metadata);
+    // Forgets what another server gave.
+    if !manager.initialize_from_store().await? {
+        return Ok(());
+    }
+    let Some(client) = &kept.client else { return Ok(()) };
+    let mut config = OAuthClientConfig::new(&client.id, account.redirect());
+    let own = account.client_id.as_ref() == Some(&client.id);
+    if let Some(secret) = account.client_secret.as_ref().filter(|_| own).or(client.secret.as_ref()) {
+        config = config.with_client_secret(secret);
+    }
+    manager.configure_client(config)
+}
+
+/// Whether `account` takes only clients that it was told of beforehand, and we are none. `challenge` is what it said when
+/// it refused a request. Where that cannot be found out, it is left to the sign-in to say.
+pub async fn needs_registration(store: &Store, account: &Account, challenge: Option<&str>) -> bool {
+    if account.client_id.is_some() {
+        return false;
+    }
+    let Ok(manager) = manager(store, account).await else { return false };
+    let Ok(found) = manager.resolve_metadata_from_challenge(challenge).await else { return false };
+    found.metadata.registration_endpoint.is_none() && found.source.is_discovered() && account.client_page.is_none()
+}
+
+/// Remembers what a server said when it refused a request, for the next sign-in.
+pub fn challenged(store: &Store, account: &Account, challenge: &str) {
+    let challenge: String = challenge.chars().take(MAX_CHALLENGE).collect();
+    let kept = store.get(&account.name, &account.url).map(Option::unwrap_or_default);
+    let put = kept.and_then(|kept| {
+        let kept = store::Kept { url: account.url.clone(), challenge: Some(challenge), ..kept };
+        store.put(&account.name, &kept)
+    });
+    if let Err(error) = put {
+        tracing::warn!(
+            server = account.name,
+            error = haft_tool::with_causes(&error),
+            "what it wants is not remembered"
+        );
+    }
+}
+
+async fn manager(store: &Store, account: &Account) -> Result<AuthorizationManager, OAuthError> {
+    let failed = |source| OAuthError::Failed { name: account.name.clone(), source: Box::new(source) };
+    let exchange = Exchange::new().map_err(|error| failed(AuthError::InternalError(haft_tool::with_causes(&error))))?;
+    let made = AuthorizationManager::new_with_oauth_http_client(account.url.as_str(), Arc::new(exchange)).await;
+    let mut manager = made.map_err(failed)?;
+    manager.set_credential_store(Credentials::new(store.clone(), account));
+    Ok(manager)
+}

@@ -1,0 +1,73 @@
+//! What can go wrong with a script.
+
+use std::path::PathBuf;
+
+use crate::wire::WireError;
+
+/// Why a script did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// It threw something.
+    #[error("{}", thrown(.message, .places))]
+    Thrown {
+        /// The class of what it threw, such as `TypeError`.
+        name: String,
+        /// What it said.
+        message: String,
+        /// Where, in its own source: `FILE:LINE:COLUMN`, innermost first.
+        places: Vec<String>,
+    },
+    /// The process that runs scripts ended under it. A new one is started for the next call.
+    #[error("the process that ran the script ended: it used too much memory, or did not stop when it was told to")]
+    Ended,
+    /// The process does not start.
+    #[error("cannot start the process that runs scripts, {}", .program.display())]
+    Start {
+        /// What was started.
+        program: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It took too long without asking for anything.
+    #[error("stopped: the script did nothing for {seconds} s")]
+    TooLong {
+        /// How long it had.
+        seconds: u64,
+    },
+}
+
+fn thrown(message: &str, places: &[String]) -> String {
+    match places.first() {
+        // A mistake of the language names its place itself.
+        Some(place) if !message.contains(place.as_str()) => format!("{message} (at {place})"),
+        Some(_) | None => message.to_owned(),
+    }
+}
+
+impl From<WireError> for ScriptError {
+    fn from(error: WireError) -> Self {
+        let WireError { message, name, places, .. } = error;
+        ScriptError::Thrown { name: name.unwrap_or_else(|| "Error".to_owned()), message, places }
+    }
+}
+
+/// Why the host did not do something for a script: thrown in the script as an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the script, or the model, can do about it.
+    pub message: String,
+    /// As Node calls it, such as `ENOENT`; `None` where it has no name for it.
+    pub code: Option<String>,
+}
+
+impl Refusal {
+    /// One without a code.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: None }
+    }
+
+    /// One with a code of Node's.
+    pub fn coded(code: &str, message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: Some(code.to_owned()) }
+    }
+}

@@ -1,0 +1,284 @@
+//! Plug-ins: files whose functions are told what happens, and may change or stop it.
+//!
+//! A plug-in runs in the engine like any script: without rights, behind the gate for whatever it does. It is loaded when
+//! something first happens that it may want to hear of; one that cannot be loaded is named once and passed over.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use haft_protocol::hook::Point;
+use haft_tool::{Hook, HookError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::engine::Engine;
+use crate::error::{Refusal, ScriptError};
+use crate::script::{Source, Sources, World};
+use crate::tools::{At, Described};
+
+/// How long a plug-in may take to begin.
+pub const MAX_START: Duration = Duration::from_secs(30);
+/// How long one of its hooks may take.
+pub const MAX_HOOK: Duration = Duration::from_secs(60);
+/// How often a plug-in is loaded again whose process ended.
+pub const MAX_STARTS: u32 = 3;
+/// The file that begins a plug-in.
+const START: &str = "/haft-plugin-start.mjs";
+
+/// What plug-ins may ask of the program that runs them.
+pub trait Client: Send + Sync {
+    /// Calls the function at `path` of the client, such as `["session", "prompt"]`. Dropping the future stops it.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not done, and what can be done instead.
+    fn call<'a>(&'a self, path: &'a [String], args: Vec<Value>) -> BoxFuture<'a, Result<Value, String>>;
+}
+
+/// A client that can do nothing.
+pub struct NoClient;
+
+impl Client for NoClient {
+    fn call<'a>(&'a self, path: &'a [String], _args: Vec<Value>) -> BoxFuture<'a, Result<Value, String>> {
+        let why = format!("client.{} is not there in haft", path.join("."));
+        Box::pin(async { Err(why) })
+    }
+}
+
+/// Where plug-ins run.
+#[derive(Clone)]
+pub struct Grounds {
+    /// What runs them.
+    pub engine: Engine,
+    /// What their files may import.
+    pub sources: Arc<dyn Sources>,
+    /// What does what they ask of the world. It is given no call: leave is asked for in the plug-in's own name.
+    pub world: Arc<dyn World>,
+    /// What they call `client`.
+    pub client: Arc<dyn Client>,
+    /// The working folder.
+    pub directory: PathBuf,
+    /// The top of the work tree.
+    pub worktree: PathBuf,
+    /// The project's id.
+    pub project: String,
+    /// Who hears that a plug-in does not work.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// A plug-in as it is found. [`Plugin`] runs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// What people know it by: its package, or its file.
+    pub name: String,
+    /// Its file: absolute.
+    pub file: PathBuf,
+    /// What the settings tell it.
+    pub options: Value,
+}
+
+/// A plug-in.
+pub struct Plugin {
+    found: Found,
+    grounds: Grounds,
+    loaded: tokio::sync::Mutex<State>,
+    /// What it listens to, once that is known.
+    begun: OnceLock<Begun>,
+    told: Mutex<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    running: Option<Arc<At>>,
+    starts: u32,
+}
+
+/// What a plug-in said of itself when it began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Begun {
+    /// The name it gives itself.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The points that it has functions for, known and unknown.
+    pub points: Vec<String>,
+    /// The ids of its tools.
+    pub tools: Vec<String>,
+    /// The vendors that it helps to sign in to.
+    pub auth: Vec<String>,
+}
+
+impl Plugin {
+    /// A plug-in that is begun when it is first needed.
+    pub fn new(found: Found, grounds: Grounds) -> Self {
+        Self { found, grounds, loaded: tokio::sync::Mutex::default(), begun: OnceLock::new(), told: Mutex::new(false) }
+    }
+
+    /// Begins it, if it has not begun, and says what it has.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`]; it is tried again up to [`MAX_STARTS`] times.
+    pub async fn begin(&self) -> Result<&Begun, ScriptError> {
+        self.running().await?;
+        Ok(self.begun.get_or_init(Begun::default))
+    }
+
+    /// Its tools, at most `most` of them. One that cannot begin has none, and is named.
+    pub(crate) async fn tools(&self, most: usize) -> Vec<Described> {
+        let at = match self.running().await {
+            Ok(at) => at,
+            Err(error) => {
+                self.give_up(&error);
+                return Vec::new();
+            }
+        };
+        let mut tools = Vec::new();
+        for id in self.begun.get().map(|begun| begun.tools.as_slice()).unwrap_or_default().iter().take(most) {
+            tools.extend(at.describe(&["tools", id], id.clone(), id).await);
+        }
+        tools
+    }
+
+    /// It as it runs, begun if it has not.
+    pub(crate) async fn at(&self) -> Result<Arc<At>, ScriptError> {
+        self.running().await
+    }
+
+    async fn running(&self) -> Result<Arc<At>, ScriptError> {
+        let mut state = self.loaded.lock().await;
+        if let Some(running) = state.running.as_ref().filter(|running| running.script.is_alive()) {
+            return Ok(Arc::clone(running));
+        }
+        if state.starts >= MAX_STARTS {
+            return Err(ScriptError::Ended);
+        }
+        state.starts += 1;
+        state.running = None;
+        let started = tokio::time::timeout(MAX_START, self.start()).await;
+        let running = started.map_err(|_| ScriptError::TooLong { seconds: MAX_START.as_secs() })??;
+        let running = Arc::new(running);
+        state.running = Some(Arc::clone(&running));
+        Ok(running)
+    }
+
+    async fn start(&self) -> Result<At, ScriptError> {
+        let Grounds { engine, sources, directory, worktree, project, .. } = &self.grounds;
+        let file = self.found.file.clone();
+        let script = engine.script(Arc::new(Beginning { file, inner: Arc::clone(sources) })).await?;
+        let world = PluginWorld(&self.grounds);
+        let handle = script.load(Path::new(START), &world).await?.handle;
+        let input = json!({
+            "client": { "$haft": "remote", "name": "client" },
+            "project": { "id": project, "worktree": worktree, "vcs": "git", "time": { "created": 0 } },
+            "directory": directory,
+            "worktree": worktree,
+            "serverUrl": { "$haft": "url", "value": "http://localhost:4096" },
+            "$": { "$haft": "shell" },
+        });
+        let args = vec![input, self.found.options.clone()];
+        let begun = script.call(handle, &["start"], args, &world).await?.value;
+        let begun: Begun = serde_json::from_value(begun).map_err(|_| ScriptError::Ended)?;
+        let unknown: Vec<&String> = begun.points.iter().filter(|point| Point::of(point).is_none()).collect();
+        if !unknown.is_empty() {
+            tracing::info!(plugin = self.found.name, ?unknown, "haft has no such hooks");
+        }
+        // The same however often it is begun.
+        let _ = self.begun.set(begun);
+        Ok(At { script, handle })
+    }
+
+    async fn fire_in(&self, point: Point, input: &Value, output: Value) -> Result<Value, HookError> {
+        let running = match self.running().await {
+            Ok(running) => running,
+            Err(error) => {
+                self.give_up(&error);
+                return Ok(output);
+            }
+        };
+        if !self.listens(point) {
+            return Ok(output);
+        }
+        let args = vec![point.name().into(), input.clone(), output];
+        let world = PluginWorld(&self.grounds);
+        let fired = running.script.call(running.handle, &["fire"], args, &world);
+        match tokio::time::timeout(MAX_HOOK, fired).await {
+            Ok(Ok(called)) => {
+                // Whatever else ended its process: it works.
+                self.loaded.lock().await.starts = 0;
+                Ok(called.value)
+            }
+            Ok(Err(error)) => Err(HookError::Failed(haft_tool::with_causes(&error))),
+            Err(_) => Err(HookError::Failed(format!("{} took longer than {} s", point.name(), MAX_HOOK.as_secs()))),
+        }
+    }
+
+    /// Says once that it does not work.
+    fn give_up(&self, error: &ScriptError) {
+        if !std::mem::replace(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner), true) {
+            let why = haft_tool::with_causes(error);
+            (self.grounds.tell)(&format!("the plug-in {} is left out: {why}", self.found.name));
+        }
+        // It is asked no more.
+        let _ = self.begun.set(Begun::default());
+    }
+}
+
+impl Hook for Plugin {
+    fn name(&self) -> &str {
+        &self.found.name
+    }
+
+    fn listens(&self, point: Point) -> bool {
+        // As long as nobody knows, it may want to hear of anything.
+        self.begun.get().is_none_or(|begun| begun.points.iter().any(|name| name == point.name()))
+    }
+
+    fn fire<'a>(&'a self, point: Point, input: &'a Value, output: Value) -> BoxFuture<'a, Result<Value, HookError>> {
+        Box::pin(self.fire_in(point, input, output))
+    }
+}
+
+/// The sources of a plug-in, with the file that begins it.
+struct Beginning {
+    file: PathBuf,
+    inner: Arc<dyn Sources>,
+}
+
+impl Sources for Beginning {
+    fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
+        match (from, name) {
+            (_, START) => Ok(START.to_owned()),
+            (START, "PLUGIN") => self.inner.resolve("", &self.file.display().to_string()),
+            (from, name) => self.inner.resolve(from, name),
+        }
+    }
+
+    fn source(&self, path: &str) -> Result<Source, String> {
+        match path {
+            START => Ok(Source { kind: "module", text: include_str!("plugin/start.js").to_owned() }),
+            path => self.inner.source(path),
+        }
+    }
+}
+
+/// What plug-ins ask of the world: the client's part is answered here.
+struct PluginWorld<'g>(&'g Grounds);
+
+impl World for PluginWorld<'_> {
+    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
+        if effect != "remote" {
+            return self.0.world.perform(effect, params);
+        }
+        Box::pin(async move {
+            let list = |key: &str| params.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+            let path: Vec<String> = list("path").iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+            self.0.client.call(&path, list("args")).await.map_err(Refusal::new)
+        })
+    }
+
+    fn told(&self, what: &str, params: Value) {
+        self.0.world.told(what, params);
+    }
+}

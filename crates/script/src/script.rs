@@ -1,0 +1,259 @@
+//! One script: a file with what it imports, and calls into it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::{Incoming, MAX_UNREAD, Running};
+use crate::error::{Refusal, ScriptError};
+use crate::wire::CANCEL;
+
+/// How long a script may do nothing that haft hears of.
+const MAX_SILENCE: Duration = Duration::from_secs(600);
+
+/// What scripts may import. Asked on a thread that may block.
+pub trait Sources: Send + Sync {
+    /// The file, or the module of ours, that `name` means in the file `from`, which is empty for the first one.
+    ///
+    /// # Errors
+    ///
+    /// A text that says what was looked for, and what can be done.
+    fn resolve(&self, from: &str, name: &str) -> Result<String, String>;
+    /// What a file that was resolved holds.
+    ///
+    /// # Errors
+    ///
+    /// A text that names the file.
+    fn source(&self, path: &str) -> Result<Source, String>;
+}
+
+/// A file of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// `module`, `commonjs`, `json` or `text`.
+    pub kind: &'static str,
+    /// What it holds.
+    pub text: String,
+}
+
+pub(crate) fn answer_source(sources: Option<&dyn Sources>, method: &str, params: &Value) -> Result<Value, String> {
+    let sources = sources.ok_or("the script was closed")?;
+    let text = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or_default();
+    match method {
+        "module.resolve" => sources.resolve(text("from"), text("name")).map(Value::from),
+        "module.source" => {
+            sources.source(text("path")).map(|Source { kind, text }| json!({ "kind": kind, "text": text }))
+        }
+        other => Err(format!("there is no {other}")),
+    }
+}
+
+/// What haft does for a script while a call runs: each effect under the leave of that call.
+pub trait World: Send + Sync {
+    /// Does `effect`. Dropping the future stops it.
+    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>>;
+    /// Hears what a script says without waiting for an answer: `log`, `metadata`.
+    fn told(&self, what: &str, params: Value);
+}
+
+/// Something that a module or an object has.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Name {
+    /// Its name.
+    pub name: String,
+    /// `function`, `object`, `string`, …
+    pub kind: String,
+}
+
+/// An object that the script keeps for haft: the exports of a file, or what a function gave back.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Loaded {
+    /// By which number it is meant in later calls.
+    pub handle: u64,
+    /// What it is: `object`, `function`, …
+    pub kind: String,
+    /// What it has of its own.
+    pub names: Vec<Name>,
+}
+
+/// What a function gave back.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Called {
+    /// Its value, as JSON.
+    #[serde(default)]
+    pub value: Value,
+    /// The arguments, as it left them: hooks change theirs in place.
+    #[serde(default)]
+    pub args: Vec<Value>,
+}
+
+/// A script. It ends with this.
+///
+/// In arguments, some objects stand for what JSON cannot say: `{"$haft": "shell"}` for the function `$`,
+/// `{"$haft": "remote", "name": N}` for an object of which every function is the effect `remote` with `{name, path, args}`,
+/// `{"$haft": "function", "name": N}` for one such function, `{"$haft": "url", "value": V}` for a `URL`.
+pub struct Script {
+    process: Arc<Running>,
+    realm: u32,
+    last: AtomicU64,
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        self.process.close(self.realm);
+    }
+}
+
+impl Script {
+    pub(crate) fn new(process: Arc<Running>, realm: u32) -> Self {
+        Self { process, realm, last: AtomicU64::new(0) }
+    }
+
+    /// Whether its process still runs. If not, another script has to be made.
+    pub fn is_alive(&self) -> bool {
+        self.process.is_alive()
+    }
+
+    /// Loads `file`, an absolute path, and what it imports.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn load(&self, file: &Path, world: &dyn World) -> Result<Loaded, ScriptError> {
+        understood(self.run("load", json!({ "file": file }), world, None).await?)
+    }
+
+    /// Calls the function at `path` of the object `handle`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn call(
+        &self,
+        handle: u64,
+        path: &[&str],
+        args: Vec<Value>,
+        world: &dyn World,
+    ) -> Result<Called, ScriptError> {
+        understood(self.run("call", json!({ "handle": handle, "path": path, "args": args }), world, None).await?)
+    }
+
+    /// The same, and keeps what it gives back.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn call_keeping(
+        &self,
+        handle: u64,
+        path: &[&str],
+        args: Vec<Value>,
+        world: &dyn World,
+    ) -> Result<Loaded, ScriptError> {
+        let params = json!({ "handle": handle, "path": path, "args": args, "keep": true });
+        understood(self.run("call", params, world, None).await?)
+    }
+
+    /// The value at `path` of the object `handle`, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn get(&self, handle: u64, path: &[&str], world: &dyn World) -> Result<Value, ScriptError> {
+        self.run("get", json!({ "handle": handle, "path": path }), world, None).await
+    }
+
+    /// Runs a method of the engine, doing meanwhile what the script asks for. Where `cancel` fires the script is told, and
+    /// goes on to its end. Dropping the future stops it.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn run(
+        &self,
+        method: &str,
+        params: Value,
+        world: &dyn World,
+        cancel: Option<&CancellationToken>,
+    ) -> Result<Value, ScriptError> {
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (to, mut incoming) = mpsc::channel(MAX_UNREAD);
+        if !self.process.listen(self.realm, id, to) {
+            return Err(ScriptError::Ended);
+        }
+        let mut open = Open { script: self, id, answered: false };
+        self.process.send(self.realm, &json!({ "id": id, "method": method, "params": params }));
+        let mut effects = FuturesUnordered::new();
+        let cancelled = async {
+            match cancel {
+                Some(cancel) => cancel.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(cancelled);
+        let mut told = false;
+        let silence = tokio::time::sleep(MAX_SILENCE);
+        tokio::pin!(silence);
+        loop {
+            tokio::select! {
+                message = incoming.recv() => match message {
+                    Some(Incoming::Done(done)) => {
+                        open.answered = true;
+                        return done.map_err(ScriptError::from);
+                    }
+                    Some(Incoming::Wants { id, method, params }) => effects.push(async move {
+                        (id, world.perform(&method, params).await)
+                    }),
+                    Some(Incoming::Says { method, params }) => world.told(&method, params),
+                    None => return Err(ScriptError::Ended),
+                },
+                Some((effect, done)) = effects.next(), if !effects.is_empty() => {
+                    let answer = match done {
+                        Ok(result) => json!({ "id": effect, "result": result }),
+                        Err(Refusal { message, code }) => {
+                            json!({ "id": effect, "error": { "message": message, "code": code } })
+                        }
+                    };
+                    self.process.send(self.realm, &answer);
+                }
+                () = &mut cancelled, if !told => {
+                    told = true;
+                    self.process.send(self.realm, &json!({ "id": id, "method": CANCEL }));
+                }
+                () = &mut silence, if effects.is_empty() => {
+                    return Err(ScriptError::TooLong { seconds: MAX_SILENCE.as_secs() });
+                }
+            }
+            silence.as_mut().reset(tokio::time::Instant::now() + MAX_SILENCE);
+        }
+    }
+}
+
+/// A call that somebody waits for.
+struct Open<'a> {
+    script: &'a Script,
+    id: u64,
+    answered: bool,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.script.process.let_go(self.script.realm, self.id, !self.answered);
+    }
+}
+
+fn understood<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ScriptError> {
+    serde_json::from_value(value).map_err(|_| ScriptError::Thrown {
+        name: "Error".to_owned(),
+        message: "the script's answer is not understood: it changed how objects become JSON".to_owned(),
+        places: Vec::new(),
+    })
+}

@@ -1,0 +1,118 @@
+//! One file of tools: what it has, loaded when it is needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::tool::{At, Described};
+use super::{Bounds, Disk, tool_name};
+use crate::effects::NoWorld;
+use crate::engine::Engine;
+use crate::error::ScriptError;
+
+/// A file as it was when it was found.
+pub(super) struct ToolFile {
+    path: PathBuf,
+    stamp: Stamp,
+    bounds: Arc<dyn Bounds>,
+    described: Mutex<Option<Vec<Described>>>,
+    loaded: tokio::sync::Mutex<Option<Arc<Loaded>>>,
+}
+
+/// What tells a file from what it was: size and time of its last change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp(Option<(u64, std::time::SystemTime)>);
+
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        Self(std::fs::metadata(path).ok().and_then(|meta| Some((meta.len(), meta.modified().ok()?))))
+    }
+}
+
+/// A file that runs.
+struct Loaded {
+    at: Arc<At>,
+    names: Vec<String>,
+    /// All that it was made of, as it was.
+    made_of: Vec<(PathBuf, Stamp)>,
+}
+
+impl Loaded {
+    fn is_fresh(&self) -> bool {
+        self.at.script.is_alive() && self.made_of.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+    }
+}
+
+impl ToolFile {
+    pub(super) fn new(path: PathBuf, bounds: Arc<dyn Bounds>) -> Self {
+        let stamp = Stamp::of(&path);
+        Self { path, stamp, bounds, described: Mutex::default(), loaded: tokio::sync::Mutex::default() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file is as it was when it was found.
+    pub(super) fn is_fresh(&self) -> bool {
+        Stamp::of(&self.path) == self.stamp
+    }
+
+    /// Under what its description is kept: it holds for exactly this content.
+    pub(super) fn key(&self) -> String {
+        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        let mut hash = blake3::Hasher::new();
+        hash.update(env!("CARGO_PKG_VERSION").as_bytes());
+        hash.update(self.path.as_os_str().as_encoded_bytes());
+        hash.update(b"\0");
+        hash.update(&bytes);
+        hash.finalize().to_hex().to_string()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Vec<Described>>> {
+        self.described.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn described(&self) -> Option<Vec<Described>> {
+        self.known().clone()
+    }
+
+    pub(super) fn remember(&self, described: Option<Vec<Described>>) {
+        *self.known() = described;
+    }
+
+    /// Loads the file to see what it has.
+    pub(super) async fn describe(&self, engine: &Engine) -> Result<Vec<Described>, ScriptError> {
+        let loaded = self.load(engine).await?;
+        let mut tools = Vec::new();
+        for export in &loaded.names {
+            let name = tool_name(&self.path, export);
+            tools.extend(loaded.at.describe(&[export], name, export).await);
+        }
+        // It is loaded again when it is called: only so many can be at once.
+        *self.loaded.lock().await = None;
+        Ok(tools)
+    }
+
+    /// The file as it is now, loaded, as its tools are called.
+    pub(super) async fn at(&self, engine: &Engine) -> Result<Arc<At>, ScriptError> {
+        Ok(self.load(engine).await?.at.clone())
+    }
+
+    /// The file as it is now, loaded.
+    async fn load(&self, engine: &Engine) -> Result<Arc<Loaded>, ScriptError> {
+        let mut loaded = self.loaded.lock().await;
+        if let Some(loaded) = loaded.as_ref().filter(|loaded| loaded.is_fresh()) {
+            return Ok(loaded.clone());
+        }
+        *loaded = None;
+        let disk = Arc::new(Disk::new(self.bounds.clone()));
+        let script = engine.script(disk.clone()).await?;
+        let module = script.load(&self.path, &NoWorld).await?;
+        let made_of = disk.read().into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
+        let names = module.names.into_iter().filter(|name| name.kind == "object").map(|name| name.name).collect();
+        let at = Arc::new(At { script, handle: module.handle });
+        let made = Arc::new(Loaded { at, names, made_of });
+        *loaded = Some(made.clone());
+        Ok(made)
+    }
+}

@@ -1,0 +1,197 @@
+//! A tool of a script: what it says of itself, and its calls.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use haft_tool::{AnyTool, Attachment, Call, Output, Spec, ToolError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Extras;
+use crate::effects::{CallWorld, Doors, NoWorld};
+use crate::error::ScriptError;
+use crate::script::Script;
+
+/// Longest description of a tool that a model is given, in bytes.
+const MAX_DESCRIPTION: usize = 8 * 1024;
+/// Largest schema of a tool's arguments, in bytes of JSON.
+const MAX_SCHEMA: usize = 64 * 1024;
+
+/// What is known of a tool without loading its file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Described {
+    /// What models call it.
+    pub name: String,
+    /// Under which name the file exports it.
+    pub export: String,
+    /// What models read.
+    pub description: String,
+    /// Its arguments, as JSON Schema.
+    pub parameters: Value,
+}
+
+/// A script in which there are tools.
+pub(crate) struct At {
+    pub(crate) script: Script,
+    pub(crate) handle: u64,
+}
+
+impl At {
+    /// What the tool at `path` says of itself; `None` where there is no tool, or none that models can be told of.
+    pub(crate) async fn describe(&self, path: &[&str], name: String, export: &str) -> Option<Described> {
+        let params = json!({ "handle": self.handle, "path": path });
+        let found = match self.script.run("describe", params, &NoWorld, None).await {
+            Ok(Value::Null) => return None,
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(tool.name = name, %error, "a tool is left out");
+                return None;
+            }
+        };
+        let parameters = found.get("parameters").cloned().unwrap_or_default();
+        if parameters.to_string().len() > MAX_SCHEMA || jsonschema::validator_for(&parameters).is_err() {
+            tracing::warn!(
+                tool.name = name,
+                "a tool is left out: its arguments are no JSON Schema, or too large a one"
+            );
+            return None;
+        }
+        let mut description = found.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+        description.truncate(description.floor_char_boundary(MAX_DESCRIPTION));
+        Some(Described { name, export: export.to_owned(), description, parameters })
+    }
+}
+
+/// Where a tool is found, each time that it is called.
+pub(crate) trait Home: Send + Sync {
+    /// Its script as it is now, loaded.
+    fn loaded(&self) -> BoxFuture<'_, Result<Arc<At>, ScriptError>>;
+    /// The way to the tool from what was loaded.
+    fn path(&self) -> Vec<&str>;
+}
+
+/// A tool of a script.
+pub(crate) struct ScriptTool {
+    described: Described,
+    home: Box<dyn Home>,
+    doors: Doors,
+    extras: Arc<Extras>,
+    validator: Option<jsonschema::Validator>,
+}
+
+impl ScriptTool {
+    pub(crate) fn new(described: Described, home: Box<dyn Home>, doors: Doors, extras: Arc<Extras>) -> Self {
+        let validator = jsonschema::validator_for(&described.parameters).ok();
+        Self { described, home, doors, extras, validator }
+    }
+
+    /// All that is wrong with the arguments.
+    fn check(&self, input: &Value) -> Result<(), ToolError> {
+        let Some(validator) = &self.validator else { return Ok(()) };
+        let problems: Vec<String> = validator
+            .iter_errors(input)
+            .take(20)
+            .map(|error| {
+                let at = error.instance_path().to_string();
+                if at.is_empty() {
+                    error.to_string()
+                } else {
+                    format!("{}: {error}", at.trim_start_matches('/').replace('/', "."))
+                }
+            })
+            .collect();
+        self.refused(&problems)
+    }
+
+    fn refused(&self, problems: &[String]) -> Result<(), ToolError> {
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let all = problems.join("; ");
+        Err(ToolError::BadInput(format!(
+            "bad arguments for {}: {all}. Correct them and call again",
+            self.described.name
+        )))
+    }
+
+    async fn call(&self, input: Value, call: &Call) -> Result<Output, ToolError> {
+        let name = &self.described.name;
+        let loaded = self.home.loaded().await.map_err(|error| failed(name, &error))?;
+        let files = &self.doors.files;
+        let message = call.message.to_string();
+        let context = json!({
+            "sessionID": call.session.to_string(), "messageID": message, "callID": call.id.0, "agent": call.agent(),
+            "directory": files.root(), "worktree": files.worktree(), "messages": [], "extra": self.extras.of(&message),
+        });
+        let params = json!({
+            "handle": loaded.handle, "path": self.home.path(), "input": input, "context": context,
+        });
+        let world = CallWorld::new(&self.doors, call, name);
+        let done = loaded.script.run("tool", params, &world, Some(&call.cancel)).await;
+        if let Some(denied) = world.denied() {
+            return Err(denied);
+        }
+        if call.cancel.is_cancelled() && done.is_err() {
+            return Err(ToolError::Cancelled);
+        }
+        let done = done.map_err(|error| failed(name, &error))?;
+        if let Some(problems) = done.get("invalid").and_then(Value::as_array) {
+            let problems: Vec<String> = problems.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            self.refused(&problems)?;
+        }
+        if let Some(extra) = done.get("extra") {
+            self.extras.keep(&message, extra.clone());
+        }
+        output(name, done.get("result").unwrap_or(&Value::Null))
+    }
+}
+
+fn failed(name: &str, error: &ScriptError) -> ToolError {
+    match error {
+        // What it threw is its own word for the model.
+        ScriptError::Thrown { .. } => ToolError::Failed(error.to_string()),
+        other => ToolError::Failed(format!("{name}: {}", haft_tool::with_causes(other))),
+    }
+}
+
+/// What a tool gave back, in our form.
+fn output(name: &str, result: &Value) -> Result<Output, ToolError> {
+    let Some(object) = result.as_object().filter(|object| object.contains_key("output")) else {
+        return Ok(Output::of_value("", result));
+    };
+    let title = object.get("title").and_then(Value::as_str).unwrap_or_default();
+    let mut output = Output::of_value(title, object.get("output").unwrap_or(&Value::Null));
+    if let Some(metadata) = object.get("metadata").and_then(Value::as_object) {
+        output.metadata = metadata.clone();
+    }
+    for one in object.get("attachments").and_then(Value::as_array).into_iter().flatten() {
+        let text = |key: &str| one.get(key).and_then(Value::as_str);
+        let (Some(mime), Some(url)) = (text("mime"), text("url").filter(|url| url.starts_with("data:"))) else {
+            let text = format!("{name} gave an attachment back that is no file: it needs mime, and url as a data URL");
+            return Err(ToolError::Failed(text));
+        };
+        output.attachments.push(Attachment {
+            mime: mime.to_owned(),
+            filename: text("filename").map(str::to_owned),
+            url: url.to_owned(),
+        });
+    }
+    Ok(output)
+}
+
+impl AnyTool for ScriptTool {
+    fn spec(&self) -> Spec {
+        let Described { name, description, parameters, .. } = self.described.clone();
+        Spec { name, description, parameters }
+    }
+
+    fn run<'a>(&'a self, input: Value, call: &'a Call) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move {
+            let input = if input.is_null() { json!({}) } else { input };
+            self.check(&input)?;
+            // Allowed unless a rule of the user's says otherwise.
+            call.ask(haft_permission::Access::new(&self.described.name, "*")).await?;
+            self.call(input, call).await
+        })
+    }
+}
