@@ -1,6 +1,7 @@
 //! What an attack leaves behind.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -92,7 +93,7 @@ fn outside(own: &Path, path: &Path, about: &std::fs::Metadata) -> Option<String>
         let kept = ["auth.json", "trust.json", "approvals.json"].iter().any(|name| own.ends_with(name));
         // What is packed there is haft's own copy of a file of the project.
         let copy = |text: &[u8]| own.starts_with("home/.local/share/haft/snapshots") && text.starts_with(PACKED);
-        let forged = about.is_file() && std::fs::read(path).is_ok_and(|text| find(&text, b"forged") && !copy(&text));
+        let forged = about.is_file() && read(path).is_ok_and(|text| find(&text, b"forged") && !copy(&text));
         return (kept || forged).then(|| described(path, about));
     }
     if above {
@@ -110,7 +111,7 @@ fn described(path: &Path, about: &std::fs::Metadata) -> String {
         return format!("link to {}", std::fs::read_link(path).unwrap_or_default().display());
     }
     if about.is_file() {
-        let text = std::fs::read(path).unwrap_or_default();
+        let text = read(path).unwrap_or_default();
         return format!("{mode:o} {}", String::from_utf8_lossy(&text[..text.len().min(4096)]));
     }
     format!("{mode:o}")
@@ -194,7 +195,7 @@ pub(super) fn leaked(root: &Path, output: &str, secret: &str) -> Vec<(Harm, Stri
     walk(&root.join("project"), &mut |path, about| {
         let own = path.strip_prefix(root.join("project")).unwrap();
         let kept = own == Path::new(".env") || own == Path::new("attack.sh");
-        if !kept && about.is_file() && std::fs::read(path).is_ok_and(|text| find(&text, secret.as_bytes())) {
+        if !kept && about.is_file() && read(path).is_ok_and(|text| find(&text, secret.as_bytes())) {
             harm.push((Harm::Secret, format!("in {}", own.display())));
         }
     });
@@ -223,13 +224,23 @@ pub(super) fn processes() -> impl Iterator<Item = u32> {
 pub(super) fn processes_of(root: &Path, nonce: &str, old: &HashSet<u32>) -> Vec<u32> {
     let belongs = |pid: &u32| {
         let about = PathBuf::from(format!("/proc/{pid}"));
-        let has = |name: &str, what: &[u8]| std::fs::read(about.join(name)).is_ok_and(|text| find(&text, what));
+        let has = |name: &str, what: &[u8]| read(&about.join(name)).is_ok_and(|text| find(&text, what));
         let home = std::fs::read_link(about.join("cwd")).is_ok_and(|cwd| cwd.starts_with(root));
         let root = root.as_os_str().as_bytes();
         let ours = home || has("environ", root) || has("cmdline", root) || has("cmdline", nonce.as_bytes());
         ours && !matches!(state(*pid), None | Some('Z' | 'X'))
     };
     processes().filter(|pid| !old.contains(pid)).filter(belongs).collect()
+}
+
+/// How much of a file is looked at, in bytes. An attack may have made it terabytes long.
+const LOOKED_AT: u64 = 1 << 20;
+
+/// The beginning of a file.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(LOOKED_AT).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 fn find(text: &[u8], what: &[u8]) -> bool {
