@@ -212,7 +212,11 @@ impl Link {
         let Some(((store, account), challenge)) = self.signing.as_ref().zip(error.auth_challenge()) else {
             return false;
         };
-        oauth::challenged(store, account, challenge);
+        match oauth::renewed(store, account, Some(challenge)) {
+            // With other tokens, over another connection.
+            true => self.dead.store(true, Ordering::Relaxed),
+            false => oauth::challenged(store, account, challenge),
+        }
         self.refused.store(true, Ordering::Relaxed);
         true
     }
@@ -220,6 +224,11 @@ impl Link {
     /// Whether it refused a request until one signs in.
     pub(super) fn was_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Whether it refused a request, and another connection may do better without anybody signing in.
+    pub(super) fn is_worth_another(&self) -> bool {
+        self.was_refused() && !self.is_open()
     }
 
     /// Calls the server's `tool` for `call`. It may be silent for `limit`.
@@ -294,7 +303,7 @@ impl Link {
 
     /// Why a call to `server` failed, for the model.
     fn failed(&self, error: &ServiceError, server: &str) -> ToolError {
-        if self.is_refusal(error) {
+        if self.is_refusal(error) && self.is_open() {
             return ToolError::Failed(format!(
                 "the MCP server {server:?} wants the user to sign in for this: `haft mcp auth {server}`. Tell them, and go on \
                  without it"
