@@ -309,6 +309,7 @@ impl Ground {
             instructions: self.instructions(),
             notes: vec![Arc::new(Told(self.servers()))],
             prompts: Some(Arc::new(Told(self.servers()))),
+            resources: Some(Arc::new(Told(self.servers()))),
             pages: Some(Arc::new(Fetched::default())),
             worktrees: Some(Arc::new(Trees { folders: self.folders.clone(), config: config.clone() })),
             limits: TurnLimits {

@@ -56,7 +56,7 @@ pub use error::{ConfigError, Place};
 pub use flags::Flags;
 pub use front::{FrontMatter, front_matter};
 pub use json_schema::schema;
-pub use mcp::{McpOauth, McpPlace, McpServer};
+pub use mcp::{McpGrant, McpIdp, McpOauth, McpPlace, McpServer};
 pub use network::{Network, Proxy};
 pub use permission::rules_from;
 pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};

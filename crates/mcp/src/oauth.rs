@@ -151,6 +151,15 @@ pub async fn authorized<C>(store: &Store, account: &Account, http: C) -> Result<
     Ok(AuthClient::new(http, manager))
 }
 
+/// Gets tokens for `account`, where no person signs in, unless there are some that hold. Takes a minute at most.
+///
+/// # Errors
+///
+/// When nobody gives any.
+pub async fn fetch(store: &Store, account: &Account) -> Result<(), OAuthError> {
+    machine::current(store, account).await.map(drop)
+}
+
 /// Readies `manager` for a server whose tokens [`Credentials`] gets: there is nothing to renew, so it asks nobody.
 fn prepare_machine(manager: &mut AuthorizationManager, account: &Account) -> Result<(), AuthError> {
     let mut nobody = AuthorizationMetadata::default();

@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use super::elicit;
+use super::sampling;
 use super::settings::MAX_CALL;
 use super::stdio::Program;
 use super::traffic::{Handler, Traffic, Word};
@@ -254,6 +255,7 @@ impl Link {
         let mut listening = self.traffic.listen(handle.progress_token.clone());
         let last = Instant::now() + MAX_CALL;
         let mut until = (Instant::now() + limit).min(last);
+        let mut sampled = 0;
         loop {
             tokio::select! {
                 // What came is taken before anything else.
@@ -275,6 +277,17 @@ impl Link {
                                 () = call.cancel.cancelled() => {}
                             }
                         }
+                        Word::Sample(_, reply) if sampled == sampling::MAX_ANSWERS => {
+                            let why = format!("no more than {} answers during one call", sampling::MAX_ANSWERS);
+                            drop(reply.send(Err(rmcp::ErrorData::invalid_request(why, None))));
+                        }
+                        Word::Sample(asked, reply) => {
+                            sampled += 1;
+                            tokio::select! {
+                                answer = sampling::answer(call, server, &asked) => drop(reply.send(answer)),
+                                () = call.cancel.cancelled() => {}
+                            }
+                        }
                     }
                     until = (Instant::now() + limit).min(last);
                 }
@@ -290,6 +303,14 @@ impl Link {
                 }
             }
         }
+    }
+
+    /// Whether the server is still there. One that works on a call is not asked: it may do one thing at a time.
+    pub(super) async fn is_well(&self) -> bool {
+        if self.is_open() && !self.traffic.is_busy() {
+            self.look().await;
+        }
+        self.is_open()
     }
 
     /// Looks whether the server is still there. One that is not is not asked again.

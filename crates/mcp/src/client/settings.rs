@@ -26,6 +26,8 @@ pub struct Settings {
     pub timeout: Option<Duration>,
     /// How long it may be silent during a call, where `timeout` does not say; [`CALL`] where nobody does.
     pub call_timeout: Option<Duration>,
+    /// Whether it may have the session's model write something, if the person agrees.
+    pub sampling: bool,
     /// Where it is.
     pub place: Place,
 }
