@@ -43,7 +43,10 @@ pub(crate) fn search(ground: &Ground) -> Option<Search> {
     let url = config.search_url.clone().or_else(|| exa.then(|| EXA.to_owned()))?;
     let place = Place::Remote(Remote { url, headers: Vec::new(), oauth: None });
     let name = "websearch".to_owned();
-    Search::new(world(ground), Settings { name, enabled: true, timeout: None, call_timeout: None, sampling: false, place })
+    Search::new(
+        world(ground),
+        Settings { name, enabled: true, timeout: None, call_timeout: None, sampling: false, place },
+    )
 }
 
 fn world(ground: &Ground) -> World {
@@ -90,7 +93,14 @@ fn settings(ground: &Ground, name: &str, server: &McpServer) -> Settings {
         }),
     };
     let call_timeout: Option<Duration> = ground.config.experimental.mcp_timeout;
-    Settings { name: name.to_owned(), enabled: server.enabled, timeout: server.timeout, call_timeout, sampling: server.sampling, place }
+    Settings {
+        name: name.to_owned(),
+        enabled: server.enabled,
+        timeout: server.timeout,
+        call_timeout,
+        sampling: server.sampling,
+        place,
+    }
 }
 
 /// How one signs in there, if one does.
@@ -99,7 +109,8 @@ pub(crate) fn account(ground: &Ground, name: &str, server: &McpServer) -> Option
 }
 
 fn oauth_of(ground: &Ground, oauth: &McpOauth) -> Oauth {
-    let McpOauth { client_id, client_secret, scope, callback_port, redirect_uri, grant, private_key_file } = oauth.clone();
+    let McpOauth { client_id, client_secret, scope, callback_port, redirect_uri, grant, private_key_file } =
+        oauth.clone();
     let file = |path: String| match path.strip_prefix("~/") {
         Some(below) => ground.folders.home.join(below),
         None => ground.place.directory.join(path),

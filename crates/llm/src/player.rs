@@ -146,7 +146,9 @@ fn none_left(name: &str, purpose: Purpose, count: usize, number: usize) -> Strin
         (Purpose::Step, 0) => "no answers".to_owned(),
         (Purpose::Step, 1) => "only 1 answer".to_owned(),
         (Purpose::Step, count) => format!("only {count} answers"),
-        (Purpose::Compaction | Purpose::Title | Purpose::Summary | Purpose::Sampling, count) => format!("{count} of the kind"),
+        (Purpose::Compaction | Purpose::Title | Purpose::Summary | Purpose::Sampling, count) => {
+            format!("{count} of the kind")
+        }
     };
     format!("{name} has {have}, and {what} {number} is asked for; add it to the file, or start a new session")
 }

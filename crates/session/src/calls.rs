@@ -12,8 +12,8 @@ use haft_protocol::{
     ToolState,
 };
 use haft_tool::{
-    Allowing, Attachment, Belongings, Call, CallId, Delegate, Host, INVALID, Marks, Output, PlanFile, Registry, Sampled,
-    Sampling, Task, TaskResult, ToolError, parse_arguments,
+    Allowing, Attachment, Belongings, Call, CallId, Delegate, Host, INVALID, Marks, Output, PlanFile, Registry,
+    Sampled, Sampling, Task, TaskResult, ToolError, parse_arguments,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;

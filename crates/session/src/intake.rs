@@ -363,7 +363,9 @@ impl Shown {
     fn resource(&mut self, named: &Resource, text: &str, output: Output) {
         let Resource { server, uri, .. } = named;
         if self.bytes + output.text.len() > MAX_SHOWN {
-            let why = format!("MCP resource {uri} of {server} is not shown: there is too much already. Read it with {RESOURCE}.");
+            let why = format!(
+                "MCP resource {uri} of {server} is not shown: there is too much already. Read it with {RESOURCE}."
+            );
             return self.say(why);
         }
         self.say(format!("Reading MCP resource: {server} ({uri})"));

@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 use serde_json::Value;
 
 use crate::{
-    Belongings, Delegate, Hooks, Marks, Output, PlanFile, Registry, Sampled, Sampling, Task, TaskResult,
-    ToolError,
+    Belongings, Delegate, Hooks, Marks, Output, PlanFile, Registry, Sampled, Sampling, Task, TaskResult, ToolError,
 };
 
 /// The id that the model gave a call. Any text.

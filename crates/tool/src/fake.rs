@@ -14,7 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use serde_json::Value;
 
-use crate::{Allowing, Belongings, Call, CallId, Delegate, Host, Marks, Output, PlanFile, Registry, Sampled, Sampling, Task, TaskEnd, TaskResult, ToolError};
+use crate::{
+    Allowing, Belongings, Call, CallId, Delegate, Host, Marks, Output, PlanFile, Registry, Sampled, Sampling, Task,
+    TaskEnd, TaskResult, ToolError,
+};
 
 /// A host for calls that belong to no session. Nobody is there to answer: what the rules leave open is denied.
 #[derive(Clone)]

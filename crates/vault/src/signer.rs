@@ -69,9 +69,7 @@ impl Signer {
             return Err(BadKey::Unknown(how.to_owned()));
         }
         let key = bytes("RSA PRIVATE KEY").ok_or(BadKey::NoPem)?;
-        RsaKeyPair::from_der(&key)
-            .map(|pair| Self(Pair::Rsa(pair)))
-            .map_err(|why| BadKey::Unknown(why.to_string()))
+        RsaKeyPair::from_der(&key).map(|pair| Self(Pair::Rsa(pair))).map_err(|why| BadKey::Unknown(why.to_string()))
     }
 
     /// What it signs with, as tokens name it: `RS256`, `ES256` or `ES384`.

@@ -12,6 +12,7 @@ mod install;
 mod litellm;
 mod llama;
 mod mcp;
+mod mcp_servers;
 mod opencode;
 mod scene;
 mod schemas;

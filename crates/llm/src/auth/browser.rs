@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use oauth2::{CsrfToken, PkceCodeChallenge};
 use haft_net::{Callback, Came};
+use oauth2::{CsrfToken, PkceCodeChallenge};
 use reqwest::Url;
 
 use super::grant::{Client, Tokens};

@@ -87,7 +87,14 @@ fn settings(url: &str, context: &Value, folder: &Path) -> Result<Settings, Faile
         ..Oauth::default()
     };
     let place = Place::Remote(Remote { url: url.to_owned(), headers: Vec::new(), oauth: Some(oauth) });
-    Ok(Settings { name: "suite".to_owned(), enabled: true, timeout: Some(LIMIT), call_timeout: None, sampling: false, place })
+    Ok(Settings {
+        name: "suite".to_owned(),
+        enabled: true,
+        timeout: Some(LIMIT),
+        call_timeout: None,
+        sampling: false,
+        place,
+    })
 }
 
 /// What came of speaking to the server.

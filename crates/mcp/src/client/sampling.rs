@@ -6,7 +6,8 @@ use haft_permission::{Access, Builtin};
 use haft_tool::{Call, Said, Sampling};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CreateMessageRequestParams, CreateMessageResult, Role, SamplingContent, SamplingMessage, SamplingMessageContentBlock,
+    CreateMessageRequestParams, CreateMessageResult, Role, SamplingContent, SamplingMessage,
+    SamplingMessageContentBlock,
 };
 
 use super::naming::clean;
@@ -100,7 +101,8 @@ mod tests {
 
     #[test]
     fn words_are_asked_within_bounds() {
-        let said = json!({"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]});
+        let said =
+            json!({"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]});
         let got = wanted(json!({"messages": [text("hi"), said], "systemPrompt": "Be brief.", "maxTokens": 99_999}));
         let got = got.unwrap();
         assert_eq!((got.system.as_str(), got.max_output, got.temperature), ("Be brief.", MAX_OUTPUT, None));

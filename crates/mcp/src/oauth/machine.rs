@@ -17,10 +17,10 @@ use haft_net::Url;
 use haft_vault::Signer;
 use oauth2::ClientSecret;
 use ring::rand::{SecureRandom, SystemRandom};
+use rmcp::transport::auth::AuthorizationMetadata;
 use rmcp::transport::auth::enterprise::{
     EmaAuthorizationServer, EmaClientAssertion, EmaClientAssertionProvider, EmaClientAuthentication, EmaExchangeRequest,
 };
-use rmcp::transport::auth::AuthorizationMetadata;
 use serde_json::{Map, Value, json};
 
 use super::exchange::Exchange;
@@ -200,7 +200,8 @@ async fn client(
         Proof::Secret(secret) => authorization = Some(basic(id, &secret)),
         Proof::Nothing => {
             let name = &account.name;
-            let why = format!("mcp.{name}.oauth.clientSecret and privateKeyFile are missing; one of them proves who we are");
+            let why =
+                format!("mcp.{name}.oauth.clientSecret and privateKeyFile are missing; one of them proves who we are");
             return Err(no_token(account, why));
         }
     }
@@ -373,7 +374,10 @@ mod tests {
             let got = got.as_ref().map(|got| (got.access.as_str(), got.expires, got.scope.as_deref()));
             assert_eq!(got.map_err(String::as_str), want, "{answer}");
         };
-        row(json!({"access_token": "t", "token_type": "bearer", "expires_in": 3600}), Ok(("t", Some(4540), Some("a b"))));
+        row(
+            json!({"access_token": "t", "token_type": "bearer", "expires_in": 3600}),
+            Ok(("t", Some(4540), Some("a b"))),
+        );
         row(json!({"access_token": "t", "scope": "a"}), Ok(("t", None, Some("a"))));
         row(json!({"access_token": "t", "expires_in": 30}), Ok(("t", Some(1015), Some("a b"))));
         row(json!({"access_token": ""}), Err("the answer has no access_token"));

@@ -65,7 +65,13 @@ fn rank(level: LoggingLevel) -> u8 {
 
 impl<O: Offer> Handler<O> {
     pub(super) fn new(offer: Arc<O>) -> Self {
-        Self { offer, calls: Semaphore::new(MAX_CALLS), level: Arc::default(), watched: Mutex::default(), telling: Mutex::default() }
+        Self {
+            offer,
+            calls: Semaphore::new(MAX_CALLS),
+            level: Arc::default(),
+            watched: Mutex::default(),
+            telling: Mutex::default(),
+        }
     }
 
     fn watched(&self) -> MutexGuard<'_, BTreeSet<String>> {

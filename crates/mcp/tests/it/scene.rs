@@ -48,7 +48,14 @@ impl Scene {
             cage: Cage::On { changes: true, network: true },
         };
         let (timeout, call_timeout) = (Some(PATIENCE), None);
-        Settings { name: name.to_owned(), enabled: true, timeout, call_timeout, sampling: false, place: Place::Local(local) }
+        Settings {
+            name: name.to_owned(),
+            enabled: true,
+            timeout,
+            call_timeout,
+            sampling: false,
+            place: Place::Local(local),
+        }
     }
 
     pub(crate) fn servers(&self, settings: Vec<Settings>) -> Servers {

@@ -132,7 +132,9 @@ def answer(message):
     if method == "ping" and MODE == "leaves":
         os._exit(0)
     if MODE == "garbage":
-        sys.stdout.write('Loading models...\n{"half": \n\n[]\n"text"\n{"jsonrpc":"1.0"}\n{"jsonrpc":"2.0","id":999,"result":{}}\n')
+        sys.stdout.write('Loading models...\n{"half": \n\n[]\n"text"\n{"jsonrpc":"1.0"}\n')
+        if method != "initialize":
+            say({"jsonrpc": "2.0", "id": 999, "result": {}})
         sys.stdout.flush()
         sys.stdout.buffer.write(b"\xff\xfe\x00\n")
         sys.stdout.buffer.flush()

@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use crate::args::McpAdd;
 use crate::commands::auth::Person;
-use crate::report::Usage;
 
 /// Most variables or headers that are asked for.
 const MAX_PAIRS: usize = 50;
@@ -18,7 +17,7 @@ pub(super) fn is_incomplete(args: &McpAdd) -> bool {
 ///
 /// # Errors
 ///
-/// [`Usage`] where nobody is there to be asked, and [`Stopped`](crate::commands::auth::Stopped) where they stop it.
+/// [`Usage`](crate::report::Usage) where nobody is there to be asked, and [`Stopped`](crate::commands::auth::Stopped) where they stop it.
 pub(super) async fn complete(args: &mut McpAdd) -> Result<()> {
     let mut person = Person::find()?;
     let instead = "`haft mcp add NAME -- COMMAND` or `haft mcp add NAME --url URL` says all of it";

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -41,7 +41,8 @@ pub(super) struct Shared {
     ground: Ground,
     auto: bool,
     agent: Option<String>,
-    tools: RwLock<Vec<Tool>>,
+    /// Those that clients were told of.
+    tools: Mutex<Vec<Tool>>,
     /// Counts up whenever they are other ones.
     version: watch::Sender<u64>,
 }
@@ -50,7 +51,7 @@ impl Shared {
     /// The tools of `ground` as `agent` is offered them; `auto` is a yes in advance.
     pub(super) async fn new(ground: Ground, auto: bool, agent: Option<String>) -> Result<Self> {
         let offer = tool::offered(&ground, &ModelArg::default(), agent.as_deref()).await?;
-        let tools = RwLock::new(described(&ground, offer));
+        let tools = Mutex::new(described(&ground, offer));
         Ok(Self { ground, auto, agent, tools, version: watch::Sender::new(0) })
     }
 
@@ -58,22 +59,26 @@ impl Shared {
     pub(super) async fn watch(&self) {
         loop {
             tokio::time::sleep(LOOK).await;
-            self.look();
+            let registry = self.ground.registry();
+            // The look begins to load what is new; half of it is nothing to tell of.
+            let _ = registry.now();
+            registry.ready(LOOK).await;
+            let now = self.now();
+            let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            if now != *known {
+                *known = now;
+                self.version.send_modify(|version| *version += 1);
+            }
         }
     }
 
-    /// The tools that there are now. Clients are told where they are other ones than before.
-    fn look(&self) -> Vec<Tool> {
-        let before = || self.tools.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Ok(offer) = tool::offered_now(&self.ground, &ModelArg::default(), self.agent.as_deref()) else {
-            return before();
-        };
-        let now = described(&self.ground, offer);
-        if now != before() {
-            self.tools.write().unwrap_or_else(PoisonError::into_inner).clone_from(&now);
-            self.version.send_modify(|version| *version += 1);
+    /// The tools that there are now.
+    fn now(&self) -> Vec<Tool> {
+        match tool::offered_now(&self.ground, &ModelArg::default(), self.agent.as_deref()) {
+            Ok(offer) => described(&self.ground, offer),
+            // The settings name agents that are broken now; those that there were can still be called.
+            Err(_) => self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
-        now
     }
 }
 
@@ -134,7 +139,7 @@ impl Offer for Tools {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        self.shared.look()
+        self.shared.now()
     }
 
     fn changed(&self) -> Option<watch::Receiver<u64>> {
