@@ -1,7 +1,7 @@
 //! Servers of tools that others wrote: listed, called by a person and by a model, and ended with all that they started.
 //! One of them wants the user to sign in.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -91,9 +91,9 @@ fn the_server_of_pages_is_used() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/page", listener.local_addr().unwrap());
     // Until the test ends.
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|visitor| page(visitor)));
+    std::thread::spawn(move || listener.incoming().flatten().for_each(page));
     answers(
-        &machine(&bin.join("mcp-server-fetch"), &["--ignore-robots-txt"]),
+        &machine(&bin.join("mcp-server-fetch"), &["--ignore-robots-txt", "--allow-private-ips"]),
         "peer_fetch",
         &json!({"url": url}),
         "A page of ours",
@@ -101,8 +101,9 @@ fn the_server_of_pages_is_used() {
 }
 
 fn page(mut visitor: TcpStream) {
-    let mut asked = [0; 4096];
-    let _ = visitor.read(&mut asked);
+    // Up to the blank line that ends what is asked; nothing follows it.
+    let asked = BufReader::new(&visitor).lines().map_while(Result::ok);
+    asked.take_while(|line| !line.is_empty()).for_each(drop);
     let text = "A page of ours.\n";
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
