@@ -89,7 +89,7 @@ fn settings(ground: &Ground, name: &str, server: &McpServer) -> Settings {
         McpPlace::Remote { url, headers, oauth } => Place::Remote(Remote {
             url: url.clone(),
             headers: headers.clone().into_iter().collect(),
-            oauth: oauth.as_ref().map(|one| oauth_of(ground, one)),
+            oauth: oauth.as_ref().map(|one| Box::new(oauth_of(ground, one))),
         }),
     };
     let call_timeout: Option<Duration> = ground.config.experimental.mcp_timeout;

@@ -43,7 +43,7 @@ pub enum McpPlace {
         /// Headers of each request.
         headers: BTreeMap<String, String>,
         /// How one signs in; `None`: not at all.
-        oauth: Option<McpOauth>,
+        oauth: Option<Box<McpOauth>>,
     },
 }
 
@@ -119,7 +119,7 @@ impl McpServer {
                 headers: map("headers"),
                 oauth: match value.get("oauth") {
                     Some(Value::Bool(false)) => None,
-                    oauth => Some(oauth.map(oauth_of).unwrap_or_default()),
+                    oauth => Some(Box::new(oauth.map(oauth_of).unwrap_or_default())),
                 },
             },
             _ => return None,
@@ -188,7 +188,7 @@ mod tests {
             McpPlace::Remote { oauth, .. } => oauth,
             McpPlace::Local { .. } => panic!("not remote"),
         };
-        assert_eq!(oauth(json!({"type": "remote", "url": "u"})), Some(McpOauth::default()));
+        assert_eq!(oauth(json!({"type": "remote", "url": "u"})), Some(Box::default()));
         assert_eq!(oauth(json!({"type": "remote", "url": "u", "oauth": false})), None);
         let with = oauth(json!({"type": "remote", "url": "u", "oauth": {"clientId": "me", "callbackPort": 19}}));
         assert_eq!(with.map(|oauth| (oauth.client_id, oauth.callback_port)), Some((Some("me".to_owned()), Some(19))));

@@ -86,7 +86,7 @@ fn settings(url: &str, context: &Value, folder: &Path) -> Result<Settings, Faile
         key_file,
         ..Oauth::default()
     };
-    let place = Place::Remote(Remote { url: url.to_owned(), headers: Vec::new(), oauth: Some(oauth) });
+    let place = Place::Remote(Remote { url: url.to_owned(), headers: Vec::new(), oauth: Some(Box::new(oauth)) });
     Ok(Settings {
         name: "suite".to_owned(),
         enabled: true,

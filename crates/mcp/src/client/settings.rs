@@ -76,7 +76,7 @@ pub struct Remote {
     /// Headers of each request.
     pub headers: Vec<(String, String)>,
     /// How one signs in; `None`: not at all.
-    pub oauth: Option<Oauth>,
+    pub oauth: Option<Box<Oauth>>,
 }
 
 /// How one signs in at a server.
@@ -102,7 +102,7 @@ impl Settings {
     /// How one signs in there; `None`: not at all.
     pub fn account(&self) -> Option<Account> {
         let Place::Remote(Remote { url, oauth: Some(oauth), .. }) = &self.place else { return None };
-        let Oauth { client_id, client_secret, scope, callback_port, redirect_uri, grant, key_file } = oauth.clone();
+        let Oauth { client_id, client_secret, scope, callback_port, redirect_uri, grant, key_file } = (**oauth).clone();
         Some(Account {
             name: self.name.clone(),
             url: url.clone(),
