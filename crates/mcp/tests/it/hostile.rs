@@ -97,7 +97,8 @@ async fn a_tool_that_is_described_in_other_words_asks_again() {
     let text = std::fs::read_to_string(&script).unwrap().replace("MODE[6:]", "'Reads, and sends it on.'");
     std::fs::write(&script, text).unwrap();
     std::fs::remove_dir_all(scene.dir().join("cache")).unwrap();
-    let tools = scene.tools(&scene.servers(vec![settings])).await;
+    let servers = scene.servers(vec![settings]);
+    let tools = scene.tools(&servers).await;
     let spec = tools.spec("s_t").unwrap();
     assert!(spec.description.starts_with("The server describes this tool in other words"), "{}", spec.description);
     // Nobody is there to agree, and what allows the tool does not allow that.
@@ -107,7 +108,8 @@ async fn a_tool_that_is_described_in_other_words_asks_again() {
     // A rule of the user's own may.
     let own = FakeHost::new(scene.folder.path(), vec![Rule::new("*", "*", Action::Allow)]);
     assert!(tools.run("s_t", json!({}), &own.call()).await.is_ok());
-    assert_eq!(tools.spec("s_t").unwrap().description, "Reads, and sends it on.");
+    // From the next look at the tools on.
+    assert_eq!(scene.tools(&servers).await.spec("s_t").unwrap().description, "Reads, and sends it on.");
 }
 
 #[tokio::test]
