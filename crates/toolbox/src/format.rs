@@ -124,10 +124,13 @@ impl Inner {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
             return Vec::new();
         };
-        let used = self.all.iter().zip(self.judge(files, folder));
+        let eyes = Disk::new(files, folder);
+        let used = self.all.iter().zip(choose::choose(&self.all, self.trusted, self.experimental, &eyes));
         let used = used.filter(|(one, _)| choose::fits(one, name) && !self.is_out(&one.name));
         let chosen = |(formatter, program): (&Formatter, Result<PathBuf, Why>)| {
-            Some(Chosen { formatter: formatter.clone(), program: program.ok()? })
+            let program = program.ok()?;
+            let command = choose::filled(formatter, &eyes);
+            Some(Chosen { formatter: Formatter { command, ..formatter.clone() }, program })
         };
         used.filter_map(chosen).take(MAX_OF_FILE).collect()
     }

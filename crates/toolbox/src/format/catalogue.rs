@@ -29,6 +29,9 @@ pub(super) struct Formatter {
     /// Another one, which does the same: it has the first word, and is switched off together with this.
     #[serde(default)]
     pub(super) unless: Option<String>,
+    /// What in its command stands for something that a file of the project says.
+    #[serde(default)]
+    pub(super) reads: Option<Reads>,
     /// What it must say of itself, because other programs have its name or it cannot do it yet.
     #[serde(default)]
     pub(super) proof: Option<Proof>,
@@ -55,6 +58,20 @@ pub(super) struct Sign {
     /// What must stand in it.
     #[serde(default)]
     pub(super) says: Option<String>,
+}
+
+/// A word of a command that a file of the project says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reads {
+    /// What stands for it in the command.
+    pub(super) word: String,
+    /// The name of the file, in a folder above the one that is formatted.
+    pub(super) file: String,
+    /// What stands before it there; a quotation mark ends it.
+    pub(super) behind: String,
+    /// What it is where no file says it.
+    pub(super) otherwise: String,
 }
 
 /// How a program shows that it is the one that is meant: it ends well, and says this.
@@ -142,7 +159,8 @@ fn lay(one: &mut Formatter, wish: Wish) {
     if let Some(command) = wish.command {
         one.command = command;
         // Who says what to run means it.
-        (one.when, one.proof, one.beside, one.unless, one.experimental) = (Vec::new(), None, None, None, false);
+        (one.when, one.proof, one.beside, one.experimental) = (Vec::new(), None, None, false);
+        (one.reads, one.unless) = (None, None);
     }
     if let Some(extensions) = wish.extensions {
         let dotted = |one: String| if one.starts_with('.') { one } else { format!(".{one}") };
@@ -170,6 +188,10 @@ mod tests {
         for Formatter { name, extensions, command, unless, .. } in &known {
             assert!(extensions.iter().all(|end| end.starts_with('.')), "{name}: {extensions:?}");
             assert_eq!(command.iter().filter(|word| *word == "$FILE").count(), 1, "{name}");
+            assert!(
+                !command.iter().any(|word| word.starts_with('$') && word != "$FILE") || name == "rustfmt",
+                "{name}"
+            );
             assert!(unless.as_ref().is_none_or(|other| known.iter().any(|one| one.name == *other)), "{name}");
             assert_eq!(known.iter().filter(|one| one.name == *name).count(), 1, "{name}");
         }
@@ -195,7 +217,7 @@ mod tests {
         assert!(prettier.extensions.contains(&".css".to_owned()));
         assert!(find("gofmt").disabled && !find("ruff").disabled);
         assert_eq!(find("rustfmt").extensions, [".rs", ".rs.in"]);
-        assert_eq!((find("rustfmt").command.len(), find("rustfmt").environment.len()), (2, 1));
+        assert_eq!((find("rustfmt").command.len(), find("rustfmt").environment.len()), (4, 1));
         assert_eq!(all.last().unwrap().name, "own");
     }
 

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::catalogue::{Formatter, Sign};
+use super::catalogue::{Formatter, Reads, Sign};
 
 /// What can be seen from a file.
 pub(super) trait Eyes {
@@ -119,7 +119,20 @@ fn in_words(when: &[Sign]) -> String {
         (None, Some(says)) => format!("{} that names {says}", sign.file),
         (None, None) => sign.file.clone(),
     };
-    when.iter().map(word).collect::<Vec<_>>().join(" and no ")
+    when.iter().map(word).collect::<Vec<_>>().join(", no ")
+}
+
+/// Longest word that is taken from a file of the project, in bytes.
+const MAX_READ: usize = 32;
+
+/// `command` with what files of the project say in it.
+pub(super) fn filled(formatter: &Formatter, eyes: &dyn Eyes) -> Vec<String> {
+    let Some(Reads { word, file, behind, otherwise }) = &formatter.reads else { return formatter.command.clone() };
+    let is_plain = |said: &&str| said.len() <= MAX_READ && said.chars().all(|c| c.is_ascii_alphanumeric());
+    let texts = eyes.texts(file);
+    let said = texts.iter().find_map(|text| Some(text.split_once(behind.as_str())?.1.split_once('"')?.0));
+    let said = said.filter(is_plain).unwrap_or(otherwise);
+    formatter.command.iter().map(|one| one.replace(word.as_str(), said)).collect()
 }
 
 /// The words of `command` for `file`, with the program found at `program`. Pure.

@@ -123,8 +123,20 @@ fn why_one_is_not_used_is_said() {
     assert_eq!(why("gofmt"), "the settings switch it off");
     assert_eq!(why("rustfmt"), "rustfmt is not installed");
     assert!(why("prettier").starts_with("it runs what stands in the project, which is not trusted"));
-    assert!(why("ruff").contains("there is no ruff.toml and no .ruff.toml and no pyproject.toml that names ruff"));
+    assert!(why("ruff").contains("there is no ruff.toml, no .ruff.toml, no pyproject.toml that names ruff"));
     assert!(why("oxfmt").contains("HAFT_EXPERIMENTAL_OXFMT=1"));
+}
+
+#[test]
+fn what_a_project_says_goes_into_the_command() {
+    let all = known();
+    let rustfmt = all.iter().find(|one| one.name == "rustfmt").unwrap();
+    let row = |things: &[&str], want: &str| assert_eq!(filled(rustfmt, &Scene::of(things))[2], want, "{things:?}");
+    row(&[], "2021");
+    row(&["Cargo.toml: [package]\nedition = \"2024\"\n"], "2024");
+    row(&["Cargo.toml: edition.workspace = true"], "2021");
+    row(&["Cargo.toml: edition = \"--config-path /x\""], "2021");
+    row(&["Cargo.toml: edition = \"2024"], "2021");
 }
 
 #[test]
