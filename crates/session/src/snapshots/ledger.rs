@@ -138,10 +138,7 @@ impl Ledger {
             let book = self.lock();
             let entries = book.sessions.get(session).into_iter().flatten();
             let done = entries.filter(|entry| entry.by.as_ref() == by && entry.stage != Stage::Announced);
-            done.flat_map(|entry| &entry.changes)
-                .filter(|change| change.path == path)
-                .last()
-                .map(|one| one.after.clone())
+            done.flat_map(|entry| &entry.changes).rfind(|change| change.path == path).map(|one| one.after.clone())
         };
         if let Some(before) = last.filter(|last| *last != now) {
             self.note(session, by, vec![Change { path: path.to_owned(), before, after: now }]);
