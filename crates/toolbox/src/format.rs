@@ -1,8 +1,8 @@
 //! Formatters: programs that tidy a file in place after a tool wrote it.
 //!
 //! Which there are is data (`catalogue.json`) with the user's settings laid over it; which of them are for a file is decided
-//! from what stands in the project ([`choose`]). They run in the cage of all commands, without network, and whatever becomes
-//! of them the edit stays: what a failed one left is put back ([`settle`]).
+//! from what stands in the project (`choose.rs`). They run in the cage of all commands, without network, and whatever becomes
+//! of them the edit stays: what a failed one left is put back (`settle.rs`).
 
 mod after;
 mod catalogue;
