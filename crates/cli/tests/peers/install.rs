@@ -28,6 +28,9 @@ const MCP: [&str; 4] = [
 /// Further ones, in Python.
 const MCP_PYTHON: &str = include_str!("mcp_requirements.txt");
 
+/// A formatter, with its version.
+const PRETTIER: &str = "prettier@3.6.2";
+
 /// A Python that has the packages of `requirements.txt`.
 pub(crate) fn python() -> Option<PathBuf> {
     packages("python", PYTHON).map(|bin| bin.join("python"))
@@ -82,6 +85,15 @@ pub(crate) fn mcp() -> Option<PathBuf> {
         run(Command::new("npm").args(only).arg("--prefix").arg(folder).args(MCP))
     })
     .map(|folder| folder.join("node_modules/.bin"))
+}
+
+/// The folder `node_modules` that holds prettier.
+pub(crate) fn prettier() -> Option<PathBuf> {
+    installed("prettier", PRETTIER, |folder| {
+        let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(PRETTIER))
+    })
+    .map(|folder| folder.join("node_modules"))
 }
 
 /// The folder `name` with `what` in it, which `install` puts there unless it is there already. Test programs that want

@@ -8,6 +8,7 @@
 #![expect(clippy::print_stderr, reason = "what a machine lacks is for whoever reads the tests' output")]
 
 mod aimock;
+mod formatters;
 mod install;
 mod litellm;
 mod llama;
