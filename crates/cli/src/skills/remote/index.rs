@@ -163,7 +163,7 @@ mod tests {
         for name in ["a", "my-skill", "My Skill 2", "v1.2", "名前"] {
             assert!(is_name(name), "{name:?}");
         }
-        let deep = vec!["d"; MAX_DEPTH + 1].join("/");
+        let deep = ["d"; MAX_DEPTH + 1].join("/");
         let long = "x".repeat(MAX_PATH + 1);
         for path in [
             "",
