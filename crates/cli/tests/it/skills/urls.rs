@@ -155,6 +155,8 @@ fn addresses_that_cannot_be_used_are_told_with_what_to_do() {
         machine.haft(&[&["skill", "update"], flags].concat()).ends(1).says(&[want, url]);
     };
     row("http://93.184.215.14/skills", &["--offline"], "haft is offline");
+    // Who it belongs to does not matter: nobody is spoken to.
+    row("http://93.184.215.14/skills", &[], "anybody on the way could change what the skills say; use https");
     row("https://me:secret@skills.example", &[], "take them out");
     row("skills", &[], "it is no address");
     row("http://127.0.0.1:9/nobody", &[], "skills.urls of ");
