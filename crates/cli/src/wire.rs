@@ -341,6 +341,7 @@ impl Ground {
             },
             // Chosen beside the model.
             small: None,
+            small_chosen: config.small_model.is_some(),
             gists: config.turn_summaries,
             past: self.snapshots.clone().map(|snapshots| Past { snapshots, files: self.files() }),
         }
