@@ -82,6 +82,7 @@ pub(crate) fn sources(folders: &Folders, place: &Place) -> Sources {
         managed: Sources::MANAGED.map(PathBuf::from).to_vec(),
         organisation: keys().settings(),
         vendors: models::reachable(),
+        plugged: Vec::new(),
     }
 }
 

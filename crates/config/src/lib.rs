@@ -56,6 +56,7 @@ pub use error::{ConfigError, Place};
 pub use flags::Flags;
 pub use front::{FrontMatter, front_matter};
 pub use json_schema::schema;
+pub use load::changes;
 pub use mcp::{McpOauth, McpPlace, McpServer};
 pub use network::{Network, Proxy};
 pub use permission::rules_from;
