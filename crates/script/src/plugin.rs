@@ -235,6 +235,10 @@ impl Plugin {
     }
 
     async fn fire_in(&self, point: Point, input: &Value, output: Value) -> Result<Value, HookError> {
+        // Nothing ends that never began.
+        if point == Point::Dispose && self.loaded.lock().await.running.is_none() {
+            return Ok(output);
+        }
         let running = match self.running().await {
             Ok(running) => running,
             Err(error) => {
