@@ -57,7 +57,7 @@ impl Backstage {
 
     fn journal(&self) -> Result<Journal, Failed> {
         let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        journal.ok_or_else(|| Failed::Refused("there are no sessions here".to_owned()))
+        journal.ok_or_else(|| Failed::Missing("there are no sessions here".to_owned()))
     }
 
     /// The session that is named, if it is one of this project.
@@ -115,7 +115,9 @@ impl Backstage {
                 let (journal, record) = self.session(args).await?;
                 let limit = args.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
                 let limit = limit.unwrap_or(MAX_LISTED).min(MAX_LISTED);
-                Ok(newest(journal.messages(&record.id, None, limit).await?.iter().map(|turned| json!(turned)).collect()))
+                Ok(newest(
+                    journal.messages(&record.id, None, limit).await?.iter().map(|turned| json!(turned)).collect(),
+                ))
             }
             "session.todo" => {
                 let (journal, record) = self.session(args).await?;
@@ -132,8 +134,7 @@ impl Backstage {
             }
             "tui.showToast" => {
                 let text = |key: &str| args.text(key).unwrap_or_default();
-                let shown: String =
-                    [text("title"), text("message")].join(" ").trim().chars().take(MAX_TOAST).collect();
+                let shown: String = [text("title"), text("message")].join(" ").trim().chars().take(MAX_TOAST).collect();
                 if self.toasts.fetch_add(1, Ordering::Relaxed) < MAX_TOASTS {
                     render::complain(&format!("* {}", render::spelled(&shown).replace('\n', " ")));
                 }

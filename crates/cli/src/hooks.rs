@@ -14,6 +14,7 @@ use haft_script::plugin::Plugin;
 use haft_store::Journal;
 use haft_tool::{Hook, Hooks};
 use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::wire::{Ground, clock};
@@ -105,20 +106,45 @@ impl OfPlugins {
     }
 }
 
-/// Tells `hooks` of everything that happens, until this is dropped. `None`: none of them wants to hear it.
-pub(crate) fn follow(hooks: &Hooks, journal: &Journal) -> Option<AbortOnDropHandle<()>> {
+/// Tells hooks of everything that happens, until it is dropped.
+pub(crate) struct Following {
+    over: CancellationToken,
+    task: AbortOnDropHandle<()>,
+}
+
+impl Following {
+    /// Waits, two seconds at most, until all is told that has happened.
+    pub(crate) async fn end(self) {
+        self.over.cancel();
+        if tokio::time::timeout(MAX_END, self.task).await.is_err() {
+            tracing::warn!("plug-ins took too long to hear what happened last");
+        }
+    }
+}
+
+/// Tells `hooks` of everything that happens from now on. `None`: none of them wants to hear it.
+pub(crate) fn follow(hooks: &Hooks, journal: &Journal) -> Option<Following> {
     if !hooks.listen(Point::Event) {
         return None;
     }
     let (hooks, mut events, mut own) = (hooks.clone(), journal.subscribe(), OfPlugins::default());
-    Some(AbortOnDropHandle::new(tokio::spawn(async move {
+    let over = CancellationToken::new();
+    let ended = over.clone();
+    let task = AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
-            match events.recv().await {
+            let event = tokio::select! {
+                // All that has happened before is told.
+                biased;
+                event = events.recv() => event,
+                () = ended.cancelled() => return,
+            };
+            match event {
                 Ok(event) if own.has(&event) => {}
                 Ok(event) => hooks.event(&event).await,
                 Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "hooks are too slow to hear of everything"),
                 Err(RecvError::Closed) => return,
             }
         }
-    })))
+    }));
+    Some(Following { over, task })
 }

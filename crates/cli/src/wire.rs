@@ -22,7 +22,6 @@ use haft_tool::truncate::Limits;
 use haft_tool::{Hooks, Registry, Solo, Switches};
 use haft_toolbox::World;
 use tokio::sync::mpsc;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::approvals::{Approvals, Home, Keeping};
 use crate::audit::Audit;
@@ -61,7 +60,7 @@ pub(crate) struct Ground {
     /// What plug-ins are given.
     pub backstage: Arc<Backstage>,
     /// Tells them of what nobody waits for.
-    following: Mutex<Option<AbortOnDropHandle<()>>>,
+    following: Mutex<Option<hooks::Following>>,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -419,14 +418,13 @@ impl Ground {
         Ok(Self { config, processes, ..self })
     }
 
-    /// Tells plug-ins that everything ends. Two seconds at most.
+    /// Tells plug-ins what happened last, and that everything ends. Two seconds at most for each.
     pub(crate) async fn dispose(&self) {
+        let following = self.following.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(following) = following {
+            following.end().await;
+        }
         hooks::end(&self.hooks).await;
-    }
-
-    /// Who is told what happens.
-    pub(crate) fn hooks(&self) -> &Hooks {
-        &self.hooks
     }
 
     /// Who writes down what happens at the gate, if it is to be.

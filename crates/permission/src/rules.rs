@@ -184,9 +184,8 @@ impl Rules {
     /// last that matches its name, or the file's without what stands behind the dot. `None`: nothing.
     pub(crate) fn about_plugin(&self, name: &str) -> Option<(Action, &Rule)> {
         let stem = std::path::Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
-        let about = |rule: &&Rule| {
-            rule.permission == PLUGIN && (matches(&rule.pattern, name) || matches(&rule.pattern, stem))
-        };
+        let about =
+            |rule: &&Rule| rule.permission == PLUGIN && (matches(&rule.pattern, name) || matches(&rule.pattern, stem));
         let said = self.rows.iter().rev().find(about);
         // A bound takes away and gives nothing.
         let bound = self.bounds.iter().rev().find(about);

@@ -158,7 +158,14 @@ pub struct Begun {
 impl Plugin {
     /// A plug-in that is begun when it is first needed.
     pub fn new(found: Found, grounds: Grounds) -> Self {
-        Self { found, grounds, loaded: tokio::sync::Mutex::default(), begun: OnceLock::new(), told: Mutex::new(false), refusals: AtomicU32::new(0) }
+        Self {
+            found,
+            grounds,
+            loaded: tokio::sync::Mutex::default(),
+            begun: OnceLock::new(),
+            told: Mutex::new(false),
+            refusals: AtomicU32::new(0),
+        }
     }
 
     /// Begins it, if it has not begun, and says what it has.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use haft_llm::Request;
 use haft_protocol::hook::{
-    ChatParams, CommandParts, Commanded, OfSession, Point, PromptParts, Prompted, Requested, SmallModelOf,
-    Stopping, SystemOf, TextOf,
+    ChatParams, CommandParts, Commanded, OfSession, Point, PromptParts, Prompted, Requested, SmallModelOf, Stopping,
+    SystemOf, TextOf,
 };
 use haft_protocol::{
     Event, History, Message, MessageId, MessageTime, ModelRef, Part, PartKind, Session, SessionId, User,

@@ -31,7 +31,7 @@ use crate::render::{self, Console, Looks, Paint, Render, Terminal, Text, WholeLi
 use crate::report::{Exit, Usage};
 use crate::trust::Asking;
 use crate::wire::{Ground, clock, journal, place};
-use crate::{agents, ask, hooks};
+use crate::{agents, ask};
 
 /// Whether there is somebody, or something, to talk with: a terminal, or a pipe that brings lines.
 pub(crate) fn can_talk() -> bool {
@@ -111,14 +111,12 @@ async fn talk(args: Chat, opening: Opening) -> Result<Exit> {
     let theme = opening.ground.config.screen.get("theme").and_then(|theme| theme.as_str()).and_then(deeds::theme);
     let paint = theme.filter(|_| usual.is_on()).unwrap_or(usual);
     let looks = Looks { thinking: false, details: true, paint };
-    let hooks = opening.ground.hooks().clone();
     let Faces { mut source, face, complete } = faces(&args, looks, &opening)?;
     let mut talk = Talk::new(opening, face, looks, complete, is_terminal);
     let replay = if args.no_replay { 0 } else { args.replay_limit };
     talk.greet(replay).await?;
     let end = talk.run(source.as_mut(), args.prompt).await;
     source.release();
-    hooks::end(&hooks).await;
     end
 }
 

@@ -740,6 +740,7 @@ impl Talk {
             let id = record.id.as_str();
             self.face.note(vec![self.looks.paint.dim(&format!("kept; to go on:  haft --session {id}"))]);
         }
+        self.ground.dispose().await;
         if self.failed && !self.is_terminal { Exit::Failed } else { Exit::Done }
     }
 }

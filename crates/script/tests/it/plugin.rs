@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use haft_protocol::hook::Point;
-use haft_script::{Allowance, World};
 use haft_script::plugin::{Begun, Client, Found, Grounds, Limits, Moment, NoClient, Plugin, Stage};
+use haft_script::{Allowance, World};
 use haft_tool::{Hook, HookError};
 use serde_json::{Value, json};
 
@@ -170,7 +170,8 @@ async fn held(hook: &str) -> Result<Value, String> {
     let fired = plugin.fire(Point::ChatHeaders, &json!({}), json!({ "headers": {} })).await;
     let fired = fired.map_err(|error| error.to_string());
     // Whatever it did, the next one is called as if nothing had been, in a new process if need be.
-    let scene = Scene::new(&[("main.ts", "export const A = () => ({ 'chat.headers'(i, o) { o.headers.ok = 'yes' } })")]);
+    let scene =
+        Scene::new(&[("main.ts", "export const A = () => ({ 'chat.headers'(i, o) { o.headers.ok = 'yes' } })")]);
     let (other, _) = limited(&scene, json!(null), Arc::new(NoClient), Limits::default());
     let after = other.fire(Point::ChatHeaders, &json!({}), json!({ "headers": {} })).await;
     assert_eq!(after, Ok(json!({ "headers": { "ok": "yes" } })));
@@ -207,13 +208,15 @@ async fn changes_to_what_all_objects_have_stay_in_the_script() {
         Ok(got) => assert_eq!(got.as_object().map(|got| got.keys().all(|key| key == "headers")), Some(true), "{got}"),
         Err(why) => assert!(!why.is_empty()),
     }
-    let named = held("output.headers = JSON.parse('{\"__proto__\": { \"evil\": \"yes\" }, \"a\": \"b\"}')").await.unwrap();
+    let named =
+        held("output.headers = JSON.parse('{\"__proto__\": { \"evil\": \"yes\" }, \"a\": \"b\"}')").await.unwrap();
     assert_eq!(named["headers"]["a"], "b");
 }
 
 #[tokio::test]
 async fn what_it_does_not_wait_for_is_done_all_the_same() {
-    let scene = Scene::new(&[("main.ts", "export const A = ({ client }) => ({ event() { client.app.log({ a: 1 }) } })")]);
+    let scene =
+        Scene::new(&[("main.ts", "export const A = ({ client }) => ({ event() { client.app.log({ a: 1 }) } })")]);
     let client = Arc::new(Asked::default());
     let (plugin, _) = plugin(&scene, json!(null), client.clone());
     plugin.fire(Point::Event, &json!({}), json!({})).await.unwrap();
