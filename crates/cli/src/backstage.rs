@@ -16,7 +16,8 @@ use haft_store::{Filter, Journal, StoreError};
 use serde_json::{Map, Value, json};
 
 use crate::folders::Folders;
-use crate::render;
+use crate::keys::{self, keys};
+use crate::{render, signed_in};
 
 /// Most sessions or messages of one answer.
 const MAX_LISTED: usize = 100;
@@ -29,7 +30,7 @@ const MAX_TOAST: usize = 500;
 const MAX_TOASTS: u32 = 50;
 
 /// What there is, for people and plug-ins that look for something else.
-const THERE: &str = "app.log, config.get, file.read, find.files, find.text, path.get, project.current, session.children, \
+const THERE: &str = "app.log, auth.set, config.get, file.read, find.files, find.text, path.get, project.current, session.children, \
                      session.get, session.list, session.messages, session.todo, tui.showToast";
 
 /// What all plug-ins of a folder are given.
@@ -90,6 +91,16 @@ impl Backstage {
                     _ => tracing::info!(plugin, service, extra, "{message}"),
                 }
                 Ok(true.into())
+            }
+            "auth.set" => {
+                let vendor = args.text("id").unwrap_or_default();
+                let own = keys().by_plugin(&vendor, plugin).is_some();
+                let body = args.body().filter(|_| own).and_then(|body| signed_in::entry(body, plugin));
+                let refused =
+                    || Failed::Refused(format!("client.auth.set: {vendor} was not signed in to with {plugin}"));
+                let (entry, vault) = (body.ok_or_else(refused)?, keys::vault(&self.folders));
+                let put = vault.and_then(|vault| Ok(vault.put(&vendor, &entry)?));
+                put.map(|_| true.into()).map_err(|error| Failed::Refused(format!("{error:#}")))
             }
             "config.get" => self.settings(),
             "path.get" => Ok(json!({
@@ -194,6 +205,11 @@ impl Args {
         let first: &Map<String, Value> = self.0.first()?.as_object()?;
         let parts = ["path", "query", "body"].into_iter().filter_map(|part| first.get(part)?.as_object());
         parts.chain([first]).find_map(|part| part.get(name).filter(|value| !value.is_object() || name == "extra"))
+    }
+
+    fn body(&self) -> Option<&Value> {
+        let first = self.0.first()?;
+        first.get("body").or_else(|| first.get("auth"))
     }
 
     fn text(&self, name: &str) -> Option<String> {

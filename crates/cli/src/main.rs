@@ -30,6 +30,7 @@ mod scratch;
 mod scripts;
 mod servers;
 mod signals;
+mod signed_in;
 mod skills;
 mod snapshots;
 mod stdin;

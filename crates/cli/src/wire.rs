@@ -34,7 +34,7 @@ use crate::servers::{self, Told};
 use crate::skills::Found;
 use crate::trust::{self, Asking};
 use crate::worktrees::Trees;
-use crate::{agents, cages, hooks, models, network, scripts, snapshots};
+use crate::{agents, cages, hooks, models, network, scripts, signed_in, snapshots};
 
 /// The variable that holds the token of `haft mcp serve --http`.
 pub(crate) const MCP_TOKEN: &str = "HAFT_MCP_TOKEN";
@@ -390,12 +390,32 @@ impl Ground {
         Ok(())
     }
 
-    /// The same with the settings that plug-ins would have, as far as they may.
+    /// The plug-ins, which may do what nobody has to be asked for.
+    ///
+    /// # Errors
+    ///
+    /// When there is no record to write to.
+    pub(crate) fn plugins(&self) -> Result<&[Arc<Plugin>]> {
+        let gate = self.gate(&self::clock()?, Answerer::Nobody, |_| {})?;
+        self.open_stage(&gate, Answerer::Nobody, &[])?;
+        Ok(&self.plugins)
+    }
+
+    /// The same with the settings that plug-ins would have, as far as they may, and with what they know of vendors.
     ///
     /// # Errors
     ///
     /// When the settings cannot be read any more.
     pub(crate) async fn heard(self) -> Result<Self> {
+        if self.plugins.is_empty() {
+            return Ok(self);
+        }
+        let mut ground = self.configured().await?;
+        signed_in::apply(&ground.plugins, &mut ground.config).await;
+        Ok(ground)
+    }
+
+    async fn configured(self) -> Result<Self> {
         if !self.hooks.listen(Point::Config) {
             return Ok(self);
         }

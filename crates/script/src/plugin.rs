@@ -153,6 +153,9 @@ pub struct Begun {
     pub tools: Vec<String>,
     /// The vendors that it helps to sign in to.
     pub auth: Vec<String>,
+    /// The vendors whose models it knows.
+    #[serde(default)]
+    pub providers: Vec<String>,
 }
 
 impl Plugin {
@@ -176,6 +179,18 @@ impl Plugin {
     pub async fn begin(&self) -> Result<&Begun, ScriptError> {
         self.running().await?;
         Ok(self.begun.get_or_init(Begun::default))
+    }
+
+    /// Calls the function at `path` of what begins it, such as `["auth", "methods"]`, for `time` at most. Nobody is asked for
+    /// what it does meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn ask(&self, path: &[&str], args: Vec<Value>, time: Duration) -> Result<Value, ScriptError> {
+        let running = self.running().await?;
+        let (world, within) = (self.world(&Moment::default()), Allowance { time, effects: MAX_EFFECTS });
+        Ok(running.script.call_within(running.handle, path, args, &world, within).await?.value)
     }
 
     /// Its tools, at most `most` of them. One that cannot begin has none, and is named.

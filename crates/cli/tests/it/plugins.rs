@@ -216,3 +216,79 @@ fn one_that_nobody_trusts_does_nothing() {
     Ran::from(machine.wary(&["run", "go", "--model", &model]).output().unwrap()).ok();
     assert!(!machine.project().join("told.txt").exists());
 }
+
+/// A vendor that only a plug-in can sign in to.
+const VENDOR: &str = "export const Mine = async () => ({
+    auth: {
+        provider: 'mine',
+        methods: [
+            { type: 'api', label: 'A key', prompts: [{ type: 'text', key: 'team', message: 'Which team?' }],
+              authorize: async (inputs) => ({ type: 'success', key: 'made-for-' + inputs.team }) },
+            { type: 'oauth', label: 'In a browser',
+              authorize: async () => ({ url: 'https://mine.test/in', instructions: 'Paste the code', method: 'code',
+                callback: async (code) => code === 'right' ? { type: 'success', refresh: 'r-token', access: 'a-token', expires: 0 } : { type: 'failed' } }) },
+        ],
+        loader: async (get) => {
+            const stored = await get()
+            return { apiKey: (stored.key ?? stored.access) + '-loaded', headers: { 'x-mine': stored.type } }
+        },
+    },
+    provider: { id: 'mine', models: async () => ({ m2: { name: 'M2', limit: { context: 1000, output: 100 } } }) },
+})";
+
+#[test]
+fn a_plug_in_signs_in_to_its_vendor_and_is_shown_nothing_else() {
+    let machine = Machine::uncaged(&[(".opencode/plugin/mine.ts", VENDOR)]);
+    let login = |more: &[&str]| machine.haft(&[&["auth", "login", "mine"], more].concat());
+    login(&["--method", "plugin-1", "--set", "team=blue"]).ok().says(&["the key of mine is stored"]);
+    let stored = std::fs::read_to_string(machine.data().join("auth.json")).unwrap();
+    assert!(stored.contains("made-for-blue") && stored.contains("mine.ts"), "{stored}");
+    login(&[]).ends(2).says(&["plugin-1, plugin-2"]);
+    let code = machine.piped(&["auth", "login", "mine", "--method", "plugin-2", "--key-stdin"], "wrong\n");
+    code.ends(1).says(&["https://mine.test/in", "Paste the code", "signing in failed"]);
+    machine.piped(&["auth", "login", "mine", "--method", "plugin-2", "--key-stdin"], "right\n").ok();
+    // What it loads goes with requests to its vendor, also to a model that only it knows.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let provider = serde_json::json!({ "npm": "@ai-sdk/openai-compatible", "options": { "baseURL": url } });
+    machine.write(
+        "opencode.json",
+        &serde_json::json!({ "provider": { "mine": provider }, "limits": { "retries": 0 } }).to_string(),
+    );
+    let seen = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut block = [0; 4096];
+        let read = std::io::Read::read(&mut socket, &mut block).unwrap();
+        String::from_utf8_lossy(&block[..read]).to_lowercase()
+    });
+    machine.haft(&["run", "hi", "--model", "mine/m2"]).ends(1);
+    let seen = seen.join().unwrap();
+    assert!(seen.contains("authorization: bearer a-token-loaded") && seen.contains("x-mine: oauth"), "{seen}");
+    // A key that came otherwise is none of its business.
+    std::fs::write(machine.data().join("auth.json"), r#"{"mine": {"type": "api", "key": "my-own-key"}}"#).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let provider = serde_json::json!({ "npm": "@ai-sdk/openai-compatible", "options": { "baseURL": url } });
+    machine.write(
+        "opencode.json",
+        &serde_json::json!({ "provider": { "mine": provider }, "limits": { "retries": 0 } }).to_string(),
+    );
+    let seen = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut block = [0; 4096];
+        let read = std::io::Read::read(&mut socket, &mut block).unwrap();
+        String::from_utf8_lossy(&block[..read]).to_lowercase()
+    });
+    machine.haft(&["run", "hi", "--model", "mine/m2"]).ends(1);
+    let seen = seen.join().unwrap();
+    assert!(seen.contains("authorization: bearer my-own-key") && !seen.contains("loaded"), "{seen}");
+}
+
+#[test]
+fn a_plug_in_that_would_make_requests_itself_is_named() {
+    let text = VENDOR.replace("return { apiKey:", "return { fetch: async () => new Response('x'), apiKey:");
+    let machine = Machine::uncaged(&[(".opencode/plugin/mine.ts", &text)]);
+    machine.haft(&["auth", "login", "mine", "--method", "plugin-1", "--set", "team=blue"]).ok();
+    let model = machine.scenario(&[r#"{"answer":[{"text":"Hello."}]}"#]);
+    machine.haft(&["run", "hi", "--model", &model]).ok().says(&["it wants to make the requests itself"]);
+}
