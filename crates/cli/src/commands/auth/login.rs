@@ -109,6 +109,9 @@ fn vendor(named: &str, known: &[Known], force: bool) -> Result<Known> {
 async fn method(vendor: &Known, args: &Login, person: &mut Person) -> Result<Method> {
     let methods = auth::methods(&vendor.id);
     let ids = || methods.iter().map(|method| method.id).collect::<Vec<_>>().join(", ");
+    if let Some(other) = args.method.as_deref().filter(|method| args.key_stdin && *method != "key") {
+        return Err(Usage(format!("--key-stdin cannot be used with --method {other}, which takes no key")).into());
+    }
     let named = args.method.as_deref().or(args.key_stdin.then_some("key"));
     if let Some(named) = named {
         let found = methods.iter().find(|method| method.id == named);
