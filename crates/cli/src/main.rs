@@ -144,7 +144,7 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Audit(command) => commands::audit::run(command),
         Command::Agent(command) => commands::agent::run(command).await,
         Command::Skill(command) => commands::skill::run(&command),
-        Command::Slash(command) => commands::command::run(&command),
+        Command::Slash(command) => commands::command::run(&command).await,
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
         Command::Mcp(command) => commands::mcp::run(command).await,

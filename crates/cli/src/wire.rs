@@ -410,6 +410,8 @@ impl Ground {
         if self.plugins.is_empty() {
             return Ok(self);
         }
+        // Before there is a session nobody is asked.
+        self.plugins()?;
         let mut ground = self.configured().await?;
         signed_in::apply(&ground.plugins, &mut ground.config).await;
         Ok(ground)

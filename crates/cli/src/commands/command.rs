@@ -11,9 +11,9 @@ use crate::render::{self, spelled};
 use crate::report::Exit;
 use crate::wire::Ground;
 
-pub(crate) fn run(command: &Named) -> Result<Exit> {
+pub(crate) async fn run(command: &Named) -> Result<Exit> {
     let Named::List { json, dir } = command;
-    let ground = Ground::at(dir.as_deref())?;
+    let ground = Ground::at(dir.as_deref())?.heard().await?;
     // Those of settings lie over those that are built in.
     let all = haft_session::builtin_commands().into_iter().chain(ground.commands());
     let all: BTreeMap<String, Command> = all.map(|command| (command.name.clone(), command)).collect();

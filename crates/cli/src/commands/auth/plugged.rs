@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use haft_llm::auth::{Method as BuiltIn, PATIENCE};
+use haft_script::ScriptError;
 use haft_script::plugin::Plugin;
 use haft_tool::Hook;
 use haft_vault::Entry;
@@ -141,7 +142,7 @@ impl Plugged {
         let begin = vec![self.vendor.as_str().into(), index.into(), Value::Object(answers.clone())];
         let done = match (method.kind.as_str(), method.authorizes) {
             ("oauth", true) => {
-                let begun = person.wait(self.plugin.ask(&["auth", "authorize"], begin, MAX_TIME)).await??;
+                let begun = self.ask("authorize", begin, MAX_TIME, person).await?;
                 let text = |key: &str| begun.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let url = text("url");
                 let is_page = url.starts_with("https://") || url.starts_with("http://");
@@ -160,9 +161,9 @@ impl Plugged {
                     }
                     _ => Value::Null,
                 };
-                person.wait(self.plugin.ask(&["auth", "callback"], vec![code], PATIENCE)).await??
+                self.ask("callback", vec![code], PATIENCE, person).await?
             }
-            (_, true) => person.wait(self.plugin.ask(&["auth", "authorize"], begin, PATIENCE)).await??,
+            (_, true) => self.ask("authorize", begin, PATIENCE, person).await?,
             _ => {
                 let key = if args.key_stdin {
                     stdin::read(1024 * 1024).await?
@@ -182,6 +183,17 @@ impl Plugged {
         signed_in::entry(&done, self.plugin.name()).ok_or_else(|| {
             anyhow!("the plug-in {} gave neither a key nor tokens; nothing was stored", self.plugin.name())
         })
+    }
+
+    /// What the plug-in's `function` gives. What it throws is its word to the person.
+    async fn ask(&self, function: &str, args: Vec<Value>, time: Duration, person: &mut Person) -> Result<Value> {
+        match person.wait(self.plugin.ask(&["auth", function], args, time)).await? {
+            Ok(value) => Ok(value),
+            Err(ScriptError::Thrown { message, .. }) => {
+                Err(anyhow!("the plug-in {} says: {}", self.plugin.name(), spelled(&message)))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The answers to its prompts: those in `set`, else what is typed.
