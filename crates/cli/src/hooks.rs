@@ -9,14 +9,16 @@ use haft_hook::settings::CommandHook;
 use haft_hook::{Commands, Surroundings, settings};
 use haft_permission::{Action, Answerer, Gate, PLUGIN, Rule, Rules};
 use haft_protocol::hook::Point;
-use haft_protocol::{AskId, Event};
+use haft_protocol::{AskId, Event, FileEvent};
 use haft_script::plugin::Plugin;
 use haft_store::Journal;
 use haft_tool::{Hook, Hooks};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::files::Watch;
 use crate::wire::{Ground, clock};
 use crate::{render, scripts};
 
@@ -122,28 +124,45 @@ impl Following {
     }
 }
 
-/// Tells `hooks` of everything that happens from now on. `None`: none of them wants to hear it.
-pub(crate) fn follow(hooks: &Hooks, journal: &Journal) -> Option<Following> {
+/// Tells `hooks` of everything that happens from now on, in sessions and to `files`. `None`: none of them wants to hear it.
+/// When the first thing has happened it is known who listens; from then on files are watched, if `watch` does.
+pub(crate) fn follow(
+    hooks: &Hooks,
+    journal: &Journal,
+    files: &broadcast::Sender<FileEvent>,
+    watch: Watch,
+) -> Option<Following> {
     if !hooks.listen(Point::Event) {
         return None;
     }
-    let (hooks, mut events, mut own) = (hooks.clone(), journal.subscribe(), OfPlugins::default());
+    let (hooks, mut events, mut files) = (hooks.clone(), journal.subscribe(), files.subscribe());
+    let missed = |missed: u64| tracing::warn!(missed, "hooks are too slow to hear of everything");
     let over = CancellationToken::new();
     let ended = over.clone();
     let task = AbortOnDropHandle::new(tokio::spawn(async move {
+        let (mut watch, mut watching, mut own) = (Some(watch), None, OfPlugins::default());
         loop {
-            let event = tokio::select! {
+            tokio::select! {
                 // All that has happened before is told.
                 biased;
-                event = events.recv() => event,
+                event = events.recv() => match event {
+                    Ok(event) if own.has(&event) => {}
+                    Ok(event) => hooks.event(&event).await,
+                    Err(RecvError::Lagged(count)) => missed(count),
+                    Err(RecvError::Closed) => return,
+                },
+                event = files.recv() => match event {
+                    Ok(event) => hooks.file_event(&event).await,
+                    Err(RecvError::Lagged(count)) => missed(count),
+                    Err(RecvError::Closed) => return,
+                },
                 () = ended.cancelled() => return,
-            };
-            match event {
-                Ok(event) if own.has(&event) => {}
-                Ok(event) => hooks.event(&event).await,
-                Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "hooks are too slow to hear of everything"),
-                Err(RecvError::Closed) => return,
             }
+            if let Some(watch) = watch.take() {
+                // Held as long as this goes on.
+                watching = watch.begin();
+            }
+            tracing::trace!(watching = watching.is_some(), "told");
         }
     }));
     Some(Following { over, task })

@@ -9,7 +9,9 @@ mod backstage;
 mod cages;
 mod chat;
 mod commands;
+mod files;
 mod folders;
+mod formatters;
 mod hooks;
 #[cfg(feature = "keyring")]
 mod keyring;
@@ -144,6 +146,7 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Audit(command) => commands::audit::run(command),
         Command::Agent(command) => commands::agent::run(command).await,
         Command::Skill(command) => commands::skill::run(&command),
+        Command::Formatter(command) => commands::formatter::run(&command),
         Command::Slash(command) => commands::command::run(&command).await,
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,

@@ -13,6 +13,7 @@ use crate::command::CommandConfig;
 use crate::error::ConfigError;
 use crate::finish::{finish, origin};
 use crate::flags::Flags;
+use crate::formatter::Formatters;
 use crate::load::{self, Loaded, Variables};
 use crate::mcp::McpServer;
 use crate::merge::{Merged, lay_plain};
@@ -102,6 +103,10 @@ pub struct Config {
     pub mcp: BTreeMap<String, McpServer>,
     /// Programs that are told what happens, by the moment at which they are, as the settings spell them.
     pub hooks: Value,
+    /// Programs that tidy files after a change.
+    pub formatters: Formatters,
+    /// What is not watched, as patterns of paths; `None` where the settings say nothing of watching.
+    pub watch_ignore: Option<Vec<String>>,
     /// Plug-ins, weakest first.
     pub plugins: Vec<PluginConfig>,
     /// The server that searches the web, as an address. `None`: there is none.
@@ -434,6 +439,8 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         log_level: at.text("logLevel"),
         mcp: set("mcp").filter_map(|(name, server)| Some((name.clone(), McpServer::of(server)?))).collect(),
         hooks: merged.value.get("hooks").cloned().unwrap_or_default(),
+        formatters: Formatters::of(at.below("formatter").0),
+        watch_ignore: merged.value.get("watcher").map(|_| at.below("watcher").texts("ignore").unwrap_or_default()),
         plugins: plugins(merged, origins),
         search_url: at.below("search").text("url"),
         tools_budget: at.whole("tools_budget"),

@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::join_all;
-use haft_protocol::{MessageId, ModelRef, OutputFormat, PartKind};
+use haft_protocol::{MessageId, ModelRef, Object, OutputFormat, PartKind};
 use haft_tool::{Output, ToolError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,7 @@ use crate::cast::{Cast, Casting, find_subagent};
 use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, split};
 use crate::error::SessionError;
 use crate::form::Form;
-use crate::hands::{READ, SHELL, TASK};
+use crate::hands::{READ, RESOURCE, SHELL, TASK};
 use crate::hooked::{commanded, prompted};
 use crate::mention::{Lines, Mention, lines, mentions};
 use crate::prompt::{Author, Delivery, bad, title};
@@ -26,6 +27,9 @@ use crate::setup::Setup;
 
 /// Most bytes of text that the files of one prompt may add to it.
 const MAX_SHOWN: usize = 512 * 1024;
+
+/// Longest that servers which nobody spoke to yet are waited for, where a prompt names something of theirs.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A prompt that can be stored.
 pub(crate) struct Taken {
@@ -103,7 +107,7 @@ impl Intake {
             shown.add(&name, path, None, &input, output);
         }
         for (mention, leave) in named {
-            self.show(&id, &mention, leave, &mut shown).await?;
+            self.show(&id, &prompt.text, &mention, leave, &mut shown).await?;
         }
         let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
         let mut parts: Vec<PartKind> = std::iter::once(words).chain(shown.parts).collect();
@@ -184,10 +188,12 @@ impl Intake {
         }
     }
 
-    /// Shows what a mention names: a file, a folder, an agent. Anything else is only a word.
+    /// Shows what a mention in `text` names: a file, a folder, a resource of a server, an agent. Anything else is only a
+    /// word.
     async fn show(
         &self,
         id: &MessageId,
+        text: &str,
         mention: &Mention,
         leave: Leave,
         shown: &mut Shown,
@@ -202,6 +208,16 @@ impl Intake {
                     return Err(SessionError::Refused(denied.to_string()));
                 }
                 Err(error) => shown.say(format!("@{} could not be read: {error}", mention.name)),
+            }
+            return Ok(());
+        }
+        if let Some(named) = self.resource(mention) {
+            match self.read_resource(id, &named, leave).await {
+                Ok(output) => shown.resource(&named, text, output),
+                Err(ToolError::Denied(denied)) if !denied.may_go_on() => {
+                    return Err(SessionError::Refused(denied.to_string()));
+                }
+                Err(error) => shown.say(format!("Failed to read MCP resource {}: {error}", named.uri)),
             }
             return Ok(());
         }
@@ -239,6 +255,29 @@ impl Intake {
             Leave::Asked => &self.calls,
         };
         (self.call(calls, id, READ, input.clone()).await, input)
+    }
+
+    /// What a mention names of a server: `server:uri`.
+    fn resource(&self, mention: &Mention) -> Option<Resource> {
+        let servers = self.setup.options.resources.as_ref()?;
+        // No address ends with what ends a sentence, as far as anybody writes one in it.
+        [&mention.trimmed, &mention.name].into_iter().find_map(|name| {
+            let (server, uri) = name.split_once(':').filter(|(_, uri)| !uri.is_empty())?;
+            let mention = format!("@{name}");
+            servers.has(server).then(|| Resource { server: server.to_owned(), uri: uri.to_owned(), mention })
+        })
+    }
+
+    /// Reads what a server has, through the tool's own door.
+    async fn read_resource(&self, id: &MessageId, named: &Resource, leave: Leave) -> Result<Output, ToolError> {
+        // A server that nobody needed so far says only now that it has something.
+        self.setup.registry.ready(PATIENCE).await;
+        let registry = self.setup.registry.now();
+        let calls = match leave {
+            Leave::Given => self.calls.by_hand(&registry),
+            Leave::Asked => Calls { registry, ..self.calls.clone() },
+        };
+        self.call(&calls, id, RESOURCE, json!({ "server": named.server, "uri": named.uri })).await
     }
 
     async fn call(&self, calls: &Calls, id: &MessageId, tool: &str, input: Value) -> Result<Output, ToolError> {
@@ -285,6 +324,27 @@ fn find(setup: &Setup, mention: &Mention) -> Option<(PathBuf, Option<Lines>)> {
     })
 }
 
+/// Something of a server that a prompt names.
+struct Resource {
+    server: String,
+    uri: String,
+    /// As the prompt names it.
+    mention: String,
+}
+
+impl Resource {
+    /// Where it stands in `text`, as clients of the reference's server read it.
+    fn source(&self, text: &str) -> Object {
+        let start = text.find(&self.mention).map_or(0, |at| text[..at].chars().count());
+        let end = start + self.mention.chars().count();
+        let value = json!({
+            "type": "resource", "clientName": self.server, "uri": self.uri,
+            "text": { "value": self.mention, "start": start, "end": end },
+        });
+        if let Value::Object(source) = value { source } else { Object::new() }
+    }
+}
+
 /// The parts that show what a prompt names.
 #[derive(Default)]
 struct Shown {
@@ -297,6 +357,32 @@ impl Shown {
     fn say(&mut self, text: String) {
         self.bytes += text.len();
         self.parts.push(PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None });
+    }
+
+    /// Shows what reading `named`, which stands in the prompt's `text`, gave.
+    fn resource(&mut self, named: &Resource, text: &str, output: Output) {
+        let Resource { server, uri, .. } = named;
+        if self.bytes + output.text.len() > MAX_SHOWN {
+            let why = format!(
+                "MCP resource {uri} of {server} is not shown: there is too much already. Read it with {RESOURCE}."
+            );
+            return self.say(why);
+        }
+        self.say(format!("Reading MCP resource: {server} ({uri})"));
+        if !output.text.is_empty() {
+            self.say(output.text);
+        }
+        let source = Some(named.source(text));
+        if output.attachments.is_empty() {
+            let (mime, filename) = ("text/plain".to_owned(), Some(uri.clone()));
+            return self.parts.push(PartKind::File { mime, filename, url: uri.clone(), source });
+        }
+        self.parts.extend(output.attachments.into_iter().map(|file| PartKind::File {
+            mime: file.mime,
+            filename: file.filename,
+            url: file.url,
+            source: source.clone(),
+        }));
     }
 
     /// Shows what reading `path` gave: in words for the model, and as a file for people.
@@ -339,6 +425,14 @@ fn escaped(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_resource_is_named_is_told_in_characters() {
+        let named = Resource { server: "d".to_owned(), uri: "x://a".to_owned(), mention: "@d:x://a".to_owned() };
+        let want = json!({"type": "resource", "clientName": "d", "uri": "x://a",
+                          "text": {"value": "@d:x://a", "start": 2, "end": 10}});
+        assert_eq!(Value::from(named.source("é @d:x://a!")), want);
+    }
 
     #[test]
     fn a_path_in_an_address_keeps_its_own_marks() {

@@ -19,6 +19,7 @@ mod editor;
 #[cfg(target_os = "linux")]
 mod everyday;
 mod face;
+mod formatters;
 mod hooks;
 mod hostile;
 mod house;

@@ -8,10 +8,12 @@
 #![expect(clippy::print_stderr, reason = "what a machine lacks is for whoever reads the tests' output")]
 
 mod aimock;
+mod formatters;
 mod install;
 mod litellm;
 mod llama;
 mod mcp;
+mod mcp_servers;
 mod opencode;
 mod scene;
 mod schemas;

@@ -15,7 +15,8 @@ use haft_session::{
 };
 use haft_store::Journal;
 use haft_tool::{Registry, Switches};
-use haft_toolbox::{World, builtin};
+use haft_toolbox::format::Wish;
+use haft_toolbox::{AfterEdit, Formatters, World, builtin_with};
 use serde_json::Value;
 
 use crate::fixture::{Fixture, Ground, rules};
@@ -74,6 +75,10 @@ impl Theatre {
     pub(crate) async fn play(&self, record: &Record) -> Result<Seen> {
         let ground = &self.ground;
         self.fixture.restore(ground)?;
+        if record.fixture == "formatter on edit" {
+            // What the call before it had left there.
+            std::fs::write(ground.project().join("a.fmt"), "x\n# formatted\n")?;
+        }
         let arguments = match &record.args {
             Value::String(text) => ground.place(text, self.port),
             args => ground.place(&args.to_string(), self.port),
@@ -188,7 +193,23 @@ fn setup(record: &Record, ground: &Ground, journal: &Journal, provider: Arc<dyn 
 /// The tools, with those switched on that the record's flags switched on.
 fn registry(record: &Record, world: &World) -> Registry {
     let flags = if record.project == "ext+flags" { vec![("plan_exit".to_owned(), true)] } else { Vec::new() };
-    builtin(world).switched(&Switches(flags))
+    let after_edit = AfterEdit { formatters: formatters(record), tell: None };
+    builtin_with(world, &haft_toolbox::Options { after_edit, ..haft_toolbox::Options::default() })
+        .switched(&Switches(flags))
+}
+
+/// The formatter that the fixture's settings have.
+fn formatters(record: &Record) -> Formatters {
+    if !record.project.starts_with("ext") {
+        return Formatters::default();
+    }
+    let wish = Wish {
+        name: "myfmt".to_owned(),
+        command: Some(["sh", "-c", "echo '# formatted' >> $FILE"].map(str::to_owned).to_vec()),
+        extensions: Some(vec![".fmt".to_owned()]),
+        ..Wish::default()
+    };
+    Formatters::new(vec![wish], true, false).0
 }
 
 /// The rules that were laid over those of the agent.

@@ -8,7 +8,7 @@ use haft_protocol::hook::{
     SmallModelIs, SmallModelOf, Stopping, SystemOf, SystemPrompt, TextOf, ToolArgs, ToolCalled, ToolNamed, ToolResult,
     ToolTold, WholeText,
 };
-use haft_protocol::{Ask, Event, Status, Turned};
+use haft_protocol::{Ask, Event, FileEvent, Status, Turned};
 use serde_json::{Value, json};
 
 use super::{HookError, Hooked, Hooks, advice};
@@ -160,6 +160,13 @@ impl Hooks {
         if let Event::SessionStatus { session_id, status: Status::Idle } = event {
             let idle = json!({ "type": "session.idle", "properties": { "sessionID": session_id } });
             self.change(Point::Event, &json!({ "event": idle }), json!({})).await;
+        }
+    }
+
+    /// Something happened to a file.
+    pub async fn file_event(&self, event: &FileEvent) {
+        if self.listen(Point::Event) {
+            self.change(Point::Event, &json!({ "event": event }), json!({})).await;
         }
     }
 

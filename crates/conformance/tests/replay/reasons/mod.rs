@@ -45,7 +45,6 @@ pub(crate) fn later(record: &Record) -> Option<&'static str> {
         server if server.starts_with("my_server_") => "later-mcp",
         "hello" | "math_add" | "math_boom" | "math_long" | "plug_tool" => "later-custom-tools",
         "bash" if argument("command").contains("$PLUG") => "later-hooks",
-        "write" | "edit" if argument("filePath").ends_with(".fmt") => "later-formatters",
         "write" | "edit" if argument("filePath").ends_with(".lspx") => "later-language-servers",
         "task" if record.args["background"] == true => "later-background-tasks",
         _ => return None,
