@@ -145,7 +145,7 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),
         Command::Agent(command) => commands::agent::run(command).await,
-        Command::Skill(command) => commands::skill::run(&command),
+        Command::Skill(command) => commands::skill::run(&command).await,
         Command::Formatter(command) => commands::formatter::run(&command),
         Command::Slash(command) => commands::command::run(&command).await,
         Command::Auth(command) => commands::auth::run(command).await,

@@ -328,6 +328,9 @@ impl Ground {
     /// What the settings say about sessions.
     fn options(&self) -> Options {
         let config = &self.config;
+        for missed in &self.skills().missed {
+            render::complain(&render::spelled(&format!("warning: {missed}")));
+        }
         Options {
             models: Some(Arc::new(models::Known(config.clone()))),
             commands: self.commands(),

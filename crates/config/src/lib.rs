@@ -65,11 +65,11 @@ pub use permission::rules_from;
 pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};
 pub use resolved::{
     Compaction, Config, Experimental, ImageLimits, Instruction, Limits, PluginConfig, Policy, Retention, Share,
-    Snapshot, TaskLimits, ToolOutput, load,
+    SkillAddress, Snapshot, TaskLimits, ToolOutput, load,
 };
 pub use sandbox::{Sandbox, SandboxMode};
 pub use shown::{Secrets, Shown, show};
-pub use skills::{Skill, sample, skills};
+pub use skills::{Skill, Skills, sample, skills};
 pub use sources::Sources;
 pub use stake::{Effect, Stake, Stakes};
 pub use tighten::BUILT_IN_AGENTS;

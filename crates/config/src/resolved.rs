@@ -115,6 +115,8 @@ pub struct Config {
     pub tools_budget: Option<u64>,
     /// Folders that hold skills, beside the usual ones; relative to the working folder.
     pub skill_paths: Vec<String>,
+    /// Addresses at which skills are listed.
+    pub skill_urls: Vec<SkillAddress>,
     /// Switches that only the environment has.
     pub flags: Flags,
     /// The folders that may hold agents, commands, skills, plug-ins, tools and themes, weakest first.
@@ -154,6 +156,15 @@ pub struct PluginConfig {
 pub struct Instruction {
     /// A path, a pattern or an address, as it is written.
     pub pattern: String,
+    /// The file that names it.
+    pub origin: String,
+}
+
+/// An address at which skills are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillAddress {
+    /// As it is written.
+    pub url: String,
     /// The file that names it.
     pub origin: String,
 }
@@ -399,6 +410,9 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
     let instructions = at.texts("instructions").unwrap_or_default().into_iter().enumerate();
     let instructions =
         instructions.map(|(index, pattern)| Instruction { pattern, origin: trace("instructions", &index.to_string()) });
+    let addresses = origin(origins, merged.trace.below("skills").below("urls").newest());
+    let skill_urls = at.below("skills").texts("urls").unwrap_or_default().into_iter();
+    let skill_urls = skill_urls.map(|url| SkillAddress { url, origin: addresses.clone() }).collect();
     let commands = set("command").map(|(name, value)| CommandConfig::of(name, value, trace("command", name)));
     Ok(Config {
         model: at.text("model"),
@@ -445,6 +459,7 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         search_url: at.below("search").text("url"),
         tools_budget: at.whole("tools_budget"),
         skill_paths: at.below("skills").texts("paths").unwrap_or_default(),
+        skill_urls,
         sandbox: Sandbox::of(at.below("sandbox").0),
         network,
         // Whatever else an object may say one day, who writes one wants the record.

@@ -57,8 +57,10 @@ pub(crate) struct Intake {
 enum Leave {
     /// The person wrote it: naming it is the leave.
     Given,
-    /// It stands in a command's template: the gate is asked.
-    Asked,
+    /// It stands in a command's template: the gate is asked, and an agent is handed nothing without it.
+    Template,
+    /// A model wrote it: the gate is asked, and what names an agent is only a word.
+    Model,
 }
 
 impl Intake {
@@ -86,7 +88,7 @@ impl Intake {
             None => {
                 let leave = match prompt.author {
                     Author::Person => Some(Leave::Given),
-                    Author::Model => Some(Leave::Asked),
+                    Author::Model => Some(Leave::Model),
                     Author::Program => None,
                 };
                 let named =
@@ -172,7 +174,7 @@ impl Intake {
         let text = texts.await.into_iter().collect::<Result<String, SessionError>>()?;
         let by_person = if prompt.author == Author::Person { mentions(arguments) } else { Vec::new() };
         let leave = |mention: Mention| {
-            let leave = if by_person.contains(&mention) { Leave::Given } else { Leave::Asked };
+            let leave = if by_person.contains(&mention) { Leave::Given } else { Leave::Template };
             (mention, leave)
         };
         let named = if command.literal { mentions(arguments) } else { mentions(&written) };
@@ -201,6 +203,9 @@ impl Intake {
         let (setup, looked) = (Arc::clone(&self.setup), mention.clone());
         let found = tokio::task::spawn_blocking(move || find(&setup, &looked)).await.unwrap_or_default();
         if let Some((path, range)) = found {
+            if shown.has(&path, range) {
+                return Ok(());
+            }
             let (output, input) = self.read(id, &path, range, leave).await;
             match output {
                 Ok(output) => shown.add(&mention.name, &path, range, &input, output),
@@ -221,16 +226,18 @@ impl Intake {
             }
             return Ok(());
         }
-        // What a model or a template names is no wish of the person's.
         let agent = [&mention.name, &mention.trimmed].into_iter().find_map(|name| find_subagent(&self.setup, name));
-        if let Some(agent) = agent.filter(|_| leave == Leave::Given) {
-            // Without a tool for it there is nothing to tell the model to do.
-            if self.calls.registry.find(TASK).is_ok() {
-                shown.say(format!(
-                    "The user wants the agent {} for this: call {TASK} with it, and tell it everything from this message that it needs.",
-                    agent.name
-                ));
-            }
+        // What a model names is no wish of the person's, and what a template names is no leave of theirs.
+        let Some(agent) = agent.filter(|_| leave != Leave::Model) else { return Ok(()) };
+        // Without a tool for it there is nothing to tell the model to do.
+        if self.calls.registry.find(TASK).is_ok() {
+            let who = if leave == Leave::Given { "user" } else { "command" };
+            shown.say(format!(
+                "The {who} wants the agent {} for this: call {TASK} with it, and tell it everything from this message that it needs.",
+                agent.name
+            ));
+        }
+        if leave == Leave::Given {
             shown.parts.push(PartKind::Agent { name: agent.name, source: None });
         }
         Ok(())
@@ -252,7 +259,7 @@ impl Intake {
         let by_hand = self.calls.by_hand(&self.setup.registry);
         let calls = match leave {
             Leave::Given => &by_hand,
-            Leave::Asked => &self.calls,
+            Leave::Template | Leave::Model => &self.calls,
         };
         (self.call(calls, id, READ, input.clone()).await, input)
     }
@@ -351,6 +358,8 @@ struct Shown {
     parts: Vec<PartKind>,
     /// Bytes of text so far.
     bytes: usize,
+    /// What is shown already, by whatever name.
+    files: Vec<(PathBuf, Option<Lines>)>,
 }
 
 impl Shown {
@@ -385,11 +394,16 @@ impl Shown {
         }));
     }
 
+    fn has(&self, path: &Path, range: Option<Lines>) -> bool {
+        self.files.iter().any(|(shown, lines)| shown == path && *lines == range)
+    }
+
     /// Shows what reading `path` gave: in words for the model, and as a file for people.
     fn add(&mut self, name: &str, path: &Path, range: Option<Lines>, input: &Value, output: Output) {
         if self.bytes + output.text.len() > MAX_SHOWN {
             return self.say(format!("{name} is not shown: there is too much already. Read it with {input}."));
         }
+        self.files.push((path.to_path_buf(), range));
         self.say(format!("The user shows {name}. Reading it with {input} gave:\n{}", output.text));
         if !output.attachments.is_empty() {
             let files = output.attachments.into_iter();

@@ -96,6 +96,37 @@ pub(crate) fn prettier() -> Option<PathBuf> {
     .map(|folder| folder.join("node_modules"))
 }
 
+/// Packages that bring skills along, with their versions.
+const SKILLS: [&str; 7] = [
+    "@ant-design/x-skill@2.9.0",
+    "@ckelsoe/claude-skill-prompt-architect@2.1.4",
+    "@plaited/development-skills@0.8.1",
+    "@playwright/cli@0.1.22",
+    "@tanstack/db@0.15.2",
+    "ai-labs-claude-skills@2.0.1",
+    "chrome-devtools-mcp@1.11.0",
+];
+
+/// The folder with packages that bring skills along, each in a folder of its name without its version and its scope. They
+/// are unpacked and nothing more.
+pub(crate) fn skills() -> Option<PathBuf> {
+    installed("skills", &SKILLS.concat(), |folder| {
+        for package in SKILLS {
+            let name = package.rsplit_once('@').unwrap_or((package, "")).0;
+            let to = folder.join(name.rsplit('/').next().unwrap_or(name));
+            // What an earlier try left.
+            let _ = std::fs::remove_dir_all(&to);
+            std::fs::create_dir_all(&to).unwrap();
+            let only = ["pack", "--silent", "--ignore-scripts", "--fetch-retries=1", "--pack-destination"];
+            run(Command::new("npm").args(only).arg(&to).arg(package))?;
+            let packed = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path()).next();
+            let packed = packed.ok_or_else(|| format!("{package} is not there"))?;
+            run(Command::new("tar").args(["--strip-components=1", "-xzf"]).arg(&packed).arg("-C").arg(&to))?;
+        }
+        Ok(())
+    })
+}
+
 /// The folder `name` with `what` in it, which `install` puts there unless it is there already. Test programs that want
 /// the same wait for each other.
 fn installed(name: &str, what: &str, install: impl FnOnce(&Path) -> Result<(), String>) -> Option<PathBuf> {
