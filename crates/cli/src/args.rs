@@ -8,6 +8,7 @@ mod debug;
 mod doctor;
 mod mcp;
 mod models;
+mod plugin;
 mod run;
 mod session;
 mod skill;
@@ -26,6 +27,7 @@ pub(crate) use self::chat::Chat;
 pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, DebugRules, DebugShell, InFolder};
 pub(crate) use self::doctor::{Doctor, RungArg};
 pub(crate) use self::mcp::{Mcp, McpAdd, McpAuth, McpAuthList, McpServe};
+pub(crate) use self::plugin::{Plugin, PluginInstall, PluginNamed};
 pub(crate) use self::models::Models;
 pub(crate) use self::run::{Format, Init, Run};
 pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
@@ -109,6 +111,9 @@ pub(crate) enum Command {
     /// Servers of further tools, and haft's tools for other agents
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Packages of the npm registry as plug-ins
+    #[command(subcommand, visible_alias = "plug")]
+    Plugin(Plugin),
     /// The skills that models may load, and what is wrong with them
     #[command(subcommand)]
     Skill(Skill),

@@ -10,6 +10,7 @@ mod chat;
 mod commands;
 mod folders;
 mod hooks;
+mod hosts;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod keys;
@@ -18,6 +19,7 @@ mod models;
 mod network;
 mod outputs;
 mod own_file;
+mod packages;
 mod pages;
 mod question;
 mod redact;
@@ -145,6 +147,7 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
         Command::Mcp(command) => commands::mcp::run(command).await,
+        Command::Plugin(command) => commands::plugin::run(command).await,
         Command::Doctor(args) => commands::doctor::run(args).await,
         Command::Debug(command) => commands::debug::run(command).await,
         Command::Completion(args) => commands::completion::run(args),

@@ -28,12 +28,31 @@ pub enum ScriptError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The program that ran it does not, or not any more.
+    #[error("{name} as its host: {why}")]
+    Host {
+        /// The program.
+        name: String,
+        /// What happened.
+        why: String,
+    },
     /// It took too long without asking for anything.
     #[error("stopped: the script did nothing for {seconds} s")]
     TooLong {
         /// How long it had.
         seconds: u64,
     },
+}
+
+impl ScriptError {
+    /// Whether a real Node may be able to do what this engine was not: a module or a part of one that it has not, or
+    /// words that it does not understand.
+    pub(crate) fn is_lack(&self) -> bool {
+        let ScriptError::Thrown { name, message, .. } = self else { return false };
+        let lacks = ["needs a real Node", "is not there", "is an ES module", "is not in any node_modules", "is not for scripts"];
+        matches!(name.as_str(), "TypeError" | "ReferenceError" | "SyntaxError" | "InternalError")
+            || lacks.iter().any(|words| message.contains(words))
+    }
 }
 
 fn thrown(message: &str, places: &[String]) -> String {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::engine::Engine;
 use crate::error::{Refusal, ScriptError};
+use crate::host::Hosting;
 use crate::script::{Source, Sources, World};
 use crate::tools::{At, Described};
 
@@ -54,6 +55,8 @@ pub struct Grounds {
     pub engine: Engine,
     /// What their files may import.
     pub sources: Arc<dyn Sources>,
+    /// What runs those that the engine cannot; `None`: nothing does.
+    pub host: Option<Arc<Hosting>>,
     /// What does what they ask of the world. It is given no call: leave is asked for in the plug-in's own name.
     pub world: Arc<dyn World>,
     /// What they call `client`.
@@ -84,6 +87,8 @@ pub struct Plugin {
     found: Found,
     grounds: Grounds,
     loaded: tokio::sync::Mutex<State>,
+    /// What it runs in, where that is not the engine.
+    host: OnceLock<Engine>,
     /// What it listens to, once that is known.
     begun: OnceLock<Begun>,
     told: Mutex<bool>,
@@ -112,7 +117,8 @@ pub struct Begun {
 impl Plugin {
     /// A plug-in that is begun when it is first needed.
     pub fn new(found: Found, grounds: Grounds) -> Self {
-        Self { found, grounds, loaded: tokio::sync::Mutex::default(), begun: OnceLock::new(), told: Mutex::new(false) }
+        let (loaded, told) = (tokio::sync::Mutex::default(), Mutex::new(false));
+        Self { found, grounds, loaded, host: OnceLock::new(), begun: OnceLock::new(), told }
     }
 
     /// Begins it, if it has not begun, and says what it has.
@@ -163,12 +169,41 @@ impl Plugin {
         Ok(running)
     }
 
+    /// Starts it in the engine or, where that lacks something and a host is installed, in one.
     async fn start(&self) -> Result<At, ScriptError> {
-        let Grounds { engine, sources, directory, worktree, project, .. } = &self.grounds;
+        if let Some(host) = self.host.get() {
+            return self.start_in(host).await;
+        }
+        let error = match self.start_in(&self.grounds.engine).await {
+            Err(error) if error.is_lack() => error,
+            done => return done,
+        };
+        let Some(hosting) = &self.grounds.host else { return Err(error) };
+        let (name, file) = (&self.found.name, self.found.file.display());
+        let tell = |text: String| (self.grounds.tell)(&text);
+        match hosting.engine(name) {
+            Ok((host, program)) => {
+                tell(format!("the plug-in {name} runs in {program}, in the cage of commands: {file}: {error}"));
+                let at = self.start_in(&host).await?;
+                let _ = self.host.set(host);
+                Ok(at)
+            }
+            Err(why) => {
+                tell(format!("the plug-in {name} cannot be run in a host either: {why}"));
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_in(&self, engine: &Engine) -> Result<At, ScriptError> {
+        let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
-        let script = engine.script(Arc::new(Beginning { file, inner: Arc::clone(sources) })).await?;
+        let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;
         let world = PluginWorld(&self.grounds);
-        let handle = script.load(Path::new(START), &world).await?.handle;
+        let handle = match engine.is_hosted() {
+            true => script.begin(&file, include_str!("plugin/start.js"), &world).await?.handle,
+            false => script.load(Path::new(START), &world).await?.handle,
+        };
         let input = json!({
             "client": { "$haft": "remote", "name": "client" },
             "project": { "id": project, "worktree": worktree, "vcs": "git", "time": { "created": 0 } },

@@ -131,6 +131,11 @@ impl Script {
         understood(self.run("load", json!({ "file": file }), world, None).await?)
     }
 
+    /// Loads `text`, a module of ours that imports `"PLUGIN"`, which is `file`: for hosts, which are given it so.
+    pub(crate) async fn begin(&self, file: &Path, text: &str, world: &dyn World) -> Result<Loaded, ScriptError> {
+        understood(self.run("begin", json!({ "file": file, "text": text }), world, None).await?)
+    }
+
     /// Calls the function at `path` of the object `handle`.
     ///
     /// # Errors
@@ -187,7 +192,7 @@ impl Script {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let (to, mut incoming) = mpsc::channel(MAX_UNREAD);
         if !self.process.listen(self.realm, id, to) {
-            return Err(ScriptError::Ended);
+            return Err(self.process.ended());
         }
         let mut open = Open { script: self, id, answered: false };
         self.process.send(self.realm, &json!({ "id": id, "method": method, "params": params }));
@@ -213,7 +218,7 @@ impl Script {
                         (id, world.perform(&method, params).await)
                     }),
                     Some(Incoming::Says { method, params }) => world.told(&method, params),
-                    None => return Err(ScriptError::Ended),
+                    None => return Err(self.process.ended()),
                 },
                 Some((effect, done)) = effects.next(), if !effects.is_empty() => {
                     let answer = match done {

@@ -38,6 +38,25 @@ pub trait Bounds: Send + Sync {
     ///
     /// Why not, and what can be done.
     fn check(&self, path: &Path, bytes: &[u8]) -> Result<(), String>;
+
+    /// Whether all files that may run are as they were: asked before a host, which reads them itself.
+    ///
+    /// # Errors
+    ///
+    /// Which is not, and what can be done.
+    fn unchanged(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The file with which the package in `root` begins as a plug-in: what it has for `./server`, else for itself.
+pub fn entry_of(root: &Path) -> Option<PathBuf> {
+    let manifest = manifest(root)?;
+    let server = manifest.get("exports").and_then(|exports| exports.get("./server")).is_some();
+    let named = entry(&manifest, if server { "./server" } else { "." });
+    let path = normal(&root.join(named.as_deref().unwrap_or(".")));
+    // A package names files of its own.
+    if path.starts_with(root) { file(&path) } else { None }
 }
 
 /// The files of one script.

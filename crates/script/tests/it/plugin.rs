@@ -16,6 +16,7 @@ fn plugin(scene: &Scene, options: Value, client: Arc<dyn Client>) -> (Plugin, Ar
     let telling = told.clone();
     let grounds = Grounds {
         engine: scene.engine.clone(),
+        host: None,
         sources: scene.sources(),
         world: Arc::new(answers(&[])),
         client,
