@@ -36,7 +36,7 @@ pub(crate) fn of(ground: &Ground) -> Arc<Hosting> {
         processes: processes.clone(),
         gate,
         asker: Asker { session: Clock::system().mint(), call: None },
-        rules: Rules::default().builtin([Rule::new("plugin", "*", Action::Allow)]),
+        rules: Rules::default().builtin([Rule::new("plugin-host", "*", Action::Allow)]),
         directory: ground.place.directory.clone(),
         changes: edits && config.sandbox.mode == SandboxMode::WorkspaceWrite,
         network: config.sandbox.network == Some(Action::Allow),

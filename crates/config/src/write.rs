@@ -32,12 +32,7 @@ pub fn with_entry(text: &str, key: &str, name: &str, value: &Value) -> Result<St
 /// # Errors
 ///
 /// As [`with_entry`].
-pub fn with_item(
-    text: &str,
-    key: &str,
-    value: Option<&str>,
-    same: &dyn Fn(&str) -> bool,
-) -> Result<String, String> {
+pub fn with_item(text: &str, key: &str, value: Option<&str>, same: &dyn Fn(&str) -> bool) -> Result<String, String> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
     let top = root.object_value_or_create().ok_or("there is no object in it")?;
@@ -128,7 +123,11 @@ mod tests {
         };
         row("", Some("a@1"), json!({"plugin": ["a@1"]}));
         row("{\"x\": 1}", Some("a@1"), json!({"x": 1, "plugin": ["a@1"]}));
-        let kept = row("{\n  // mine\n  \"plugin\": [\"b\", /* so */ \"a@1\", \"a\"],\n}", Some("a@2"), json!({"plugin": ["b", "a@2"]}));
+        let kept = row(
+            "{\n  // mine\n  \"plugin\": [\"b\", /* so */ \"a@1\", \"a\"],\n}",
+            Some("a@2"),
+            json!({"plugin": ["b", "a@2"]}),
+        );
         assert!(kept.contains("// mine") && kept.contains("/* so */"), "{kept}");
         row("{\"plugin\": [[\"a@1\", {\"o\": 1}]]}", Some("a@2"), json!({"plugin": [["a@2", {"o": 1}]]}));
         row("{\"plugin\": [[\"a\", {}], \"b\"]}", None, json!({"plugin": ["b"]}));

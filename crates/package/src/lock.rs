@@ -144,7 +144,9 @@ mod tests {
     #[test]
     fn only_folders_of_packages_are_taken() {
         assert!(tree(&["node_modules/a", "node_modules/@s/b/node_modules/c"]).check().is_ok());
-        for bad in ["a", "node_modules/../a", "node_modules/a/b", "/node_modules/a", "node_modules/a/node_modules/..", ""] {
+        for bad in
+            ["a", "node_modules/../a", "node_modules/a/b", "/node_modules/a", "node_modules/a/node_modules/..", ""]
+        {
             assert!(tree(&["node_modules/a", bad]).check().is_err(), "{bad}");
         }
         assert!(tree(&["node_modules/b"]).check().is_err());

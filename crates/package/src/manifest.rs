@@ -91,7 +91,8 @@ impl Manifest {
                 }
             }
         };
-        let may_lack = |name: &str| self.peers_meta.get(name).and_then(|meta| meta.get("optional")) == Some(&true.into());
+        let may_lack =
+            |name: &str| self.peers_meta.get(name).and_then(|meta| meta.get("optional")) == Some(&true.into());
         let peers = self.peers.as_object().into_iter().flatten().filter(|(name, _)| !may_lack(name));
         add(&Value::Object(peers.map(|(name, range)| (name.clone(), range.clone())).collect()), &|_| false);
         add(&self.dependencies, &|_| false);

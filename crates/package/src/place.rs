@@ -26,7 +26,8 @@ mod tests {
 
     #[test]
     fn packages_go_up_as_far_as_there_is_room() {
-        let there = |folders: &[&str]| folders.iter().map(|folder| ((*folder).to_owned(), ())).collect::<BTreeMap<_, _>>();
+        let there =
+            |folders: &[&str]| folders.iter().map(|folder| ((*folder).to_owned(), ())).collect::<BTreeMap<_, _>>();
         let all: Vec<String> = ways("node_modules/a/node_modules/@s/b", "c").collect();
         assert_eq!(
             all,

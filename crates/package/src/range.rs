@@ -96,10 +96,9 @@ fn comparator(word: &str) -> Option<Vec<Bound>> {
     let partial = partial(version)?;
     let Partial { major, minor, patch, .. } = &partial;
     let lowest = partial.lowest();
-    let between = |to: Version| vec![
-        Bound { is: Is::AtLeast, version: partial.lowest() },
-        Bound { is: Is::Below, version: before(to) },
-    ];
+    let between = |to: Version| {
+        vec![Bound { is: Is::AtLeast, version: partial.lowest() }, Bound { is: Is::Below, version: before(to) }]
+    };
     let Some(major) = *major else {
         // Any version; and below or above any there is none.
         return match sign {
@@ -156,8 +155,7 @@ fn before(version: Version) -> Version {
 
 impl Partial {
     fn lowest(&self) -> Version {
-        let mut version =
-            Version::new(self.major.unwrap_or(0), self.minor.unwrap_or(0), self.patch.unwrap_or(0));
+        let mut version = Version::new(self.major.unwrap_or(0), self.minor.unwrap_or(0), self.patch.unwrap_or(0));
         version.pre = self.pre.clone();
         version
     }

@@ -71,9 +71,8 @@ async fn choose(
     if need.optional && !manifest.fits() {
         return Ok(None);
     }
-    let strong = |integrity: &String| {
-        integrity.split_whitespace().find(|one| one.starts_with("sha512-")).map(str::to_owned)
-    };
+    let strong =
+        |integrity: &String| integrity.split_whitespace().find(|one| one.starts_with("sha512-")).map(str::to_owned);
     let Some(integrity) = manifest.dist.integrity.as_ref().and_then(strong) else {
         let why = "the registry gives no sha512 for it".to_owned();
         return Err(PackageError::Integrity { what: format!("{}@{version}", spec.name), why });

@@ -24,7 +24,8 @@ impl Settings {
     /// From the variables `npm_config_registry` and `npm_config_userconfig`, and from the user's `.npmrc`. A project's is
     /// not read: a project does not say which hosts are asked.
     pub fn find(home: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Self {
-        let lower = |name: &str| variable(name).or_else(|| variable(&name.to_uppercase())).filter(|text| !text.is_empty());
+        let lower =
+            |name: &str| variable(name).or_else(|| variable(&name.to_uppercase())).filter(|text| !text.is_empty());
         let file = lower("npm_config_userconfig").map_or_else(|| home.join(".npmrc"), Into::into);
         let small = std::fs::metadata(&file).is_ok_and(|meta| meta.len() <= MAX_FILE);
         let text = if small { std::fs::read_to_string(&file).unwrap_or_default() } else { String::new() };
@@ -71,7 +72,8 @@ impl Settings {
         let host = url.host_str()?;
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
         let place = format!("{host}{port}{}", url.path());
-        let above = |known: &str| place.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let above =
+            |known: &str| place.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.tokens.iter().find(|(known, _)| above(known)).map(|(_, token)| token.as_str())
     }
 }

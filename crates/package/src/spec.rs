@@ -79,8 +79,22 @@ mod tests {
     #[test]
     fn what_is_no_package_of_a_registry_is_refused() {
         for text in [
-            "", "@", "@s", "@s/", "../x", "a/b", "/a", ".a", "a b", "a@file:../x", "a@git+ssh://x", "a@https://x/y.tgz",
-            "a@u/r", "node_modules", "@s/..", "@../a",
+            "",
+            "@",
+            "@s",
+            "@s/",
+            "../x",
+            "a/b",
+            "/a",
+            ".a",
+            "a b",
+            "a@file:../x",
+            "a@git+ssh://x",
+            "a@https://x/y.tgz",
+            "a@u/r",
+            "node_modules",
+            "@s/..",
+            "@../a",
         ] {
             assert!(Spec::parse(text).is_err(), "{text}");
         }

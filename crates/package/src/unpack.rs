@@ -159,8 +159,8 @@ mod tests {
         let error = unpack("a", &archive(&entries), scratch.path(), &mut room()).unwrap_err();
         assert!(error.to_string().contains("too many files"), "{error}");
         let zeros = vec![0; 4 * 1024 * 1024];
-        let error =
-            unpack("a", &archive(&[("package/z", EntryType::Regular, &zeros)]), scratch.path(), &mut room()).unwrap_err();
+        let error = unpack("a", &archive(&[("package/z", EntryType::Regular, &zeros)]), scratch.path(), &mut room())
+            .unwrap_err();
         assert!(error.to_string().contains("too large"), "{error}");
         assert!(std::fs::metadata(scratch.path().join("z")).unwrap().len() <= 1001);
         assert!(unpack("a", b"no archive at all", scratch.path(), &mut room()).is_err());

@@ -25,7 +25,7 @@ const PROGRAMS: [&str; 2] = ["bun", "node"];
 /// Memory of one host's JavaScript, in MiB. The cage has a limit of its own for all of it.
 const MEMORY: u32 = 1024;
 /// The permission under which it stands in the record.
-const PERMISSION: &str = "plugin";
+const PERMISSION: &str = "plugin-host";
 /// Most hosts at once.
 pub const MAX_HOSTS: usize = 16;
 /// How much is remembered of what a host wrote to standard output and error, in lines.
@@ -90,7 +90,7 @@ pub(crate) struct Life {
 }
 
 impl Hosting {
-    /// An engine that is a process of its own for `what`, and what its program is called.
+    /// An engine that is a process of its own for `what`, and how it runs, such as `node, in the cage of commands`.
     ///
     /// # Errors
     ///
@@ -107,7 +107,11 @@ impl Hosting {
             return Err("neither bun nor node is installed here; with one of them it can be run".to_owned());
         };
         let launch = HostLaunch { hosting: Arc::clone(self), program, what: what.to_owned() };
-        Ok((Engine::hosted(launch, Facts::default()), name))
+        let how = match self.needs_cage {
+            true => format!("{name}, in the cage of commands"),
+            false => format!("{name}, without a cage, as the settings want it"),
+        };
+        Ok((Engine::hosted(launch, Facts::default()), how))
     }
 }
 
@@ -137,7 +141,8 @@ impl HostLaunch {
             return Err(failed("it cannot be spoken with".to_owned()));
         };
         let (tail, silent) = (Tail::default(), tokio_util::sync::CancellationToken::new());
-        let task = AbortOnDropHandle::new(tokio::spawn(listen(running, self.what.clone(), tail.clone(), silent.clone())));
+        let task =
+            AbortOnDropHandle::new(tokio::spawn(listen(running, self.what.clone(), tail.clone(), silent.clone())));
         Ok(Started { input, output, life: Life { tail, name, silent, _task: task, _permit: permit } })
     }
 }

@@ -4,6 +4,7 @@
 //! something first happens that it may want to hear of; one that cannot be loaded is named once and passed over.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use haft_tool::{Hook, HookError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::effects::WHILE_LOADED;
 use crate::engine::Engine;
 use crate::error::{Refusal, ScriptError};
 use crate::host::Hosting;
@@ -172,34 +174,38 @@ impl Plugin {
     /// Starts it in the engine or, where that lacks something and a host is installed, in one.
     async fn start(&self) -> Result<At, ScriptError> {
         if let Some(host) = self.host.get() {
-            return self.start_in(host).await;
+            return self.start_in(host, &AtomicBool::new(false)).await;
         }
-        let error = match self.start_in(&self.grounds.engine).await {
-            Err(error) if error.is_lack() => error,
-            done => return done,
+        let lacked = AtomicBool::new(false);
+        let sealed = self.start_in(&self.grounds.engine, &lacked).await;
+        let error = match &sealed {
+            Err(error) if error.is_lack() => error.briefly(),
+            Ok(_) if lacked.load(Ordering::Relaxed) => "it reads or runs something while it begins".to_owned(),
+            _ => return sealed,
         };
-        let Some(hosting) = &self.grounds.host else { return Err(error) };
+        let Some(hosting) = &self.grounds.host else { return sealed };
         let (name, file) = (&self.found.name, self.found.file.display());
         let tell = |text: String| (self.grounds.tell)(&text);
         match hosting.engine(name) {
             Ok((host, program)) => {
-                tell(format!("the plug-in {name} runs in {program}, in the cage of commands: {file}: {error}"));
-                let at = self.start_in(&host).await?;
+                tell(format!("the plug-in {name} runs in {program}: {file}: {error}"));
+                let at = self.start_in(&host, &lacked).await?;
                 let _ = self.host.set(host);
                 Ok(at)
             }
             Err(why) => {
                 tell(format!("the plug-in {name} cannot be run in a host either: {why}"));
-                Err(error)
+                sealed
             }
         }
     }
 
-    async fn start_in(&self, engine: &Engine) -> Result<At, ScriptError> {
+    /// The same in `engine`. `lacked` is set where it was refused something only because it was beginning.
+    async fn start_in(&self, engine: &Engine, lacked: &AtomicBool) -> Result<At, ScriptError> {
         let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
         let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;
-        let world = PluginWorld(&self.grounds);
+        let world = Beginner { inner: PluginWorld(&self.grounds), lacked };
         let handle = match engine.is_hosted() {
             true => script.begin(&file, include_str!("plugin/start.js"), &world).await?.handle,
             false => script.load(Path::new(START), &world).await?.handle,
@@ -295,6 +301,29 @@ impl Sources for Beginning {
             START => Ok(Source { kind: "module", text: include_str!("plugin/start.js").to_owned() }),
             path => self.inner.source(path),
         }
+    }
+}
+
+/// The world of a plug-in that begins.
+struct Beginner<'g> {
+    inner: PluginWorld<'g>,
+    lacked: &'g AtomicBool,
+}
+
+impl World for Beginner<'_> {
+    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
+        Box::pin(async move {
+            let done = self.inner.perform(effect, params).await;
+            done.inspect_err(|why| {
+                if why.message.contains(WHILE_LOADED) {
+                    self.lacked.store(true, Ordering::Relaxed);
+                }
+            })
+        })
+    }
+
+    fn told(&self, what: &str, params: Value) {
+        self.inner.told(what, params);
     }
 }
 

@@ -146,7 +146,9 @@ impl Desk {
             Err(why) => bail!("{}: {why}; nothing was removed", path.display()),
         };
         if old.is_empty() && (before.trim().is_empty() || after == before) {
-            return Err(Usage(format!("{name:?} is not in {}; `haft plugin list` shows what is", path.display())).into());
+            return Err(
+                Usage(format!("{name:?} is not in {}; `haft plugin list` shows what is", path.display())).into()
+            );
         }
         if after != before {
             write_settings(&path, &after)?;

@@ -20,6 +20,9 @@ const OPENCODE: &str = "opencode-ai@1.18.33";
 /// A server of all that MCP has, and an inspector of servers, with their versions.
 const MCP: [&str; 2] = ["@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/inspector@0.15.0"];
 
+/// The version of Bun that plug-ins run in.
+const BUN: &str = "1.2.23";
+
 /// A Python that has the packages of `requirements.txt`.
 pub(crate) fn python() -> Option<PathBuf> {
     installed("python", PYTHON, |folder| {
@@ -64,6 +67,15 @@ pub(crate) fn mcp() -> Option<PathBuf> {
         run(Command::new("npm").args(only).arg("--prefix").arg(folder).args(MCP))
     })
     .map(|folder| folder.join("node_modules/.bin"))
+}
+
+/// The folder with a Bun, of the package `name` for this machine.
+pub(crate) fn bun(name: &str) -> Option<PathBuf> {
+    let folder = installed("bun", BUN, |folder| {
+        let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(format!("{name}@{BUN}")))
+    })?;
+    Some(folder.join("node_modules").join(name).join("bin"))
 }
 
 /// The folder `name` with `what` in it, which `install` puts there unless it is there already. Test programs that want

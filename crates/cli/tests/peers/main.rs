@@ -13,6 +13,7 @@ mod litellm;
 mod llama;
 mod mcp;
 mod opencode;
+mod plugins;
 mod scene;
 mod schemas;
 mod service;

@@ -86,6 +86,7 @@ const zod = haft.builtin("zod");
 const ours = { plugin: haft.builtin("plugin"), zod: { ...zod, z: zod, default: zod } };
 if (!isBun) ours.bun = haft.builtin("bun");
 globalThis[Symbol.for("haft.modules")] = ours;
+globalThis[Symbol.for("haft.require")] = createRequire;
 
 // What imports mean: files as Bun finds them, and haft's own modules.
 const NAMES = {
@@ -155,8 +156,13 @@ const aborts = (id) => {
 const loaded = (namespace) => ({ handle: keep(namespace), ...shape(namespace) });
 const methods = {
   load: async ({ file }) => loaded(await import(pathToFileURL(file).href)),
-  // A text of haft's own that imports the file.
-  begin: async ({ file, text }) => loaded(await import(`data:text/javascript,${encodeURIComponent(text.replaceAll('"PLUGIN"', JSON.stringify(pathToFileURL(file).href)))}`)),
+  // A module of haft's own, `text`, that imports the file as "PLUGIN": as a function, because neither host imports a text.
+  async begin({ file, text }) {
+    const module = await import(pathToFileURL(file).href);
+    const names = [...text.matchAll(/^export (?:async )?(?:function|const|let|class) (\w+)/gm)].map(([, name]) => name);
+    const body = text.replace(/^import \* as module from "PLUGIN";$/m, "").replaceAll(/^export /gm, "");
+    return loaded(new Function("module", `"use strict";\n${body}\nreturn { ${names.join(", ")} };`)(module));
+  },
   shape: ({ handle, path: names }) => shape(reach(handle, names).found),
   get: ({ handle, path: names }) => reach(handle, names).found,
   forget: ({ handle }) => { handles.delete(handle); },
@@ -175,7 +181,7 @@ const failed = (error) => {
   const stack = object && typeof error.stack === "string" ? error.stack : "";
   const places = stack.split("\n").map((line) => /\(?((?:file:\/\/)?\/[^()]*:\d+:\d+)\)?$/.exec(line.trim())?.[1]?.replace("file://", "")).filter((place) => place && !place.includes("/haft/host/"));
   return {
-    message: String(object && "message" in error ? error.message : util.inspect(error)).replace(/ imported from data:\S+/, ""), name: String((object && error.name) || "Error"),
+    message: String(object && "message" in error ? error.message : util.inspect(error)), name: String((object && error.name) || "Error"),
     ...(object && error.code !== undefined ? { code: String(error.code) } : {}), places: places.slice(0, 16),
   };
 };

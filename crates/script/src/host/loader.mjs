@@ -35,6 +35,7 @@ const find = (name, parent) => {
 };
 export async function resolve(name, context, next) {
   if (Object.hasOwn(NAMES, name)) return { url: `haft:${NAMES[name]}`, shortCircuit: true };
+  if (name.startsWith("bun:")) throw new Error(`${context.parentURL} imports ${name}, which only Bun has; install bun, and it is run in that`);
   try {
     return await next(name, context);
   } catch (error) {
@@ -57,7 +58,12 @@ export async function load(url, context, next) {
   const at = fileURLToPath(url);
   const end = path.extname(at);
   const text = () => fs.readFileSync(at, "utf8");
-  const given = (source) => ({ format: "module", shortCircuit: true, source });
+  // What Bun and newer Nodes say of a module, on its first line so that all lines keep their numbers.
+  const meta = () => {
+    const [file, folder] = [at, path.dirname(at)].map((text) => JSON.stringify(text));
+    return `import.meta.path ??= import.meta.filename ??= ${file}; import.meta.dir ??= import.meta.dirname ??= ${folder}; import.meta.require ??= globalThis[Symbol.for("haft.require")](import.meta.url); `;
+  };
+  const given = (source) => ({ format: "module", shortCircuit: true, source: source.includes("import.meta.") ? meta() + source : source });
   switch (end) {
     case ".ts": case ".tsx": case ".mts": case ".jsx": {
       const done = spawnSync(strip[0], strip.slice(1), { input: `${at}\n${text()}`, maxBuffer: 64 << 20 });
@@ -67,11 +73,11 @@ export async function load(url, context, next) {
     case ".json": return given(`export default ${text()};`);
     case ".js": {
       const found = await next(url, context);
-      if (found.format !== "commonjs") return found;
       const source = text();
-      return isModule(source) ? given(source) : found;
+      return found.format === "module" || isModule(source) ? given(source) : found;
     }
-    case ".mjs": case ".cjs": case ".node": case ".wasm": case "": return next(url, context);
+    case ".mjs": return given(text());
+    case ".cjs": case ".node": case ".wasm": case "": return next(url, context);
     default: return given(`export default ${JSON.stringify(text())};`);
   }
 }

@@ -52,11 +52,11 @@ pub trait Bounds: Send + Sync {
 /// The file with which the package in `root` begins as a plug-in: what it has for `./server`, else for itself.
 pub fn entry_of(root: &Path) -> Option<PathBuf> {
     let manifest = manifest(root)?;
-    let server = manifest.get("exports").and_then(|exports| exports.get("./server")).is_some();
-    let named = entry(&manifest, if server { "./server" } else { "." });
-    let path = normal(&root.join(named.as_deref().unwrap_or(".")));
-    // A package names files of its own.
-    if path.starts_with(root) { file(&path) } else { None }
+    let text = |key: &str| manifest.get(key).and_then(Value::as_str).map(str::to_owned);
+    let named = [entry(&manifest, "./server"), entry(&manifest, "."), text("main"), Some(".".to_owned())];
+    // A package names files of its own; some name one that they forgot to publish.
+    let paths = named.into_iter().flatten().map(|named| normal(&root.join(named)));
+    paths.filter(|path| path.starts_with(root)).find_map(|path| file(&path))
 }
 
 /// The files of one script.

@@ -48,7 +48,14 @@ impl Loaded {
 impl ToolFile {
     pub(super) fn new(path: PathBuf, bounds: Arc<dyn Bounds>) -> Self {
         let stamp = Stamp::of(&path);
-        Self { path, stamp, bounds, described: Mutex::default(), loaded: tokio::sync::Mutex::default(), host: OnceLock::new() }
+        Self {
+            path,
+            stamp,
+            bounds,
+            described: Mutex::default(),
+            loaded: tokio::sync::Mutex::default(),
+            host: OnceLock::new(),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -120,7 +127,7 @@ impl ToolFile {
         let path = self.path.display();
         match hosting.engine(&path.to_string()) {
             Ok((host, program)) => {
-                (engines.tell)(&format!("{path} runs in {program}, in the cage of commands: {error}"));
+                (engines.tell)(&format!("{path} runs in {program}: {}", error.briefly()));
                 self.unchanged()?;
                 let done = load(&host).await?;
                 let _ = self.host.set(host);
