@@ -1,6 +1,7 @@
 //! Reading sessions out of the file. A long one is read block by block, so that it is never in memory twice.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use haft_protocol::{
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::sqlite::failed;
 use crate::{Filter, StoreError};
@@ -18,7 +20,7 @@ use crate::{Filter, StoreError};
 /// Connections that read at once.
 const MAX_READERS: u32 = 2;
 /// Messages in a block.
-const BLOCK: i64 = 128;
+const BLOCK: i64 = 256;
 
 const GET_TODOS: &str = "SELECT data FROM todo WHERE session_id = ?1";
 const GET_SESSION: &str = "SELECT data FROM session WHERE id = ?1";
@@ -45,6 +47,7 @@ const PARTS: &str = "
         SELECT part.message_id || char(9) || part.id || char(9) || part.data AS line FROM message
         JOIN part ON part.session_id = message.session_id AND part.message_id = message.id
         WHERE message.session_id = ?1 AND message.seq > ?2 AND message.seq <= ?3 ORDER BY message.seq, part.seq)";
+const COUNT: &str = "SELECT count(*) FROM message WHERE session_id = ?1";
 const SEQ: &str = "SELECT seq FROM message WHERE session_id = ?1 AND id = ?2";
 /// The number before the first of the last messages before another, and how many these are.
 const PAGE: &str = "
@@ -158,26 +161,33 @@ impl Reader {
     }
 }
 
-/// The whole history. The rows of one block are decoded while SQLite gathers those of the next.
+/// Blocks that are decoded at once, while SQLite gathers the rows of the next.
+const DECODING: usize = 2;
+
+/// The whole history.
 pub(crate) async fn history(
     connection: &mut SqliteConnection,
     path: &Arc<Path>,
     id: &SessionId,
 ) -> Result<History, StoreError> {
-    let (mut messages, mut after) = (Vec::new(), i64::MIN);
-    let mut decoding: Option<tokio::task::JoinHandle<Vec<Turned>>> = None;
-    loop {
-        let next = block(connection, path, id, after, BLOCK).await?;
-        if let Some(done) = decoding.take() {
+    let count = sqlx::query_scalar(COUNT).bind(id.to_string()).fetch_one(&mut *connection).await;
+    let count: i64 = count.map_err(|error| failed(path, error))?;
+    let (mut messages, mut after) = (Vec::with_capacity(usize::try_from(count).unwrap_or_default()), i64::MIN);
+    let mut decoding: VecDeque<JoinHandle<Vec<Turned>>> = VecDeque::with_capacity(DECODING);
+    while let Some(next) = block(connection, path, id, after, BLOCK).await? {
+        after = next.last;
+        if decoding.len() == DECODING
+            && let Some(done) = decoding.pop_front()
+        {
             messages.extend(done.await.map_err(|_| StoreError::Closed)?);
         }
-        let Some(next) = next else { break };
-        after = next.last;
         let (path, id) = (path.clone(), id.clone());
-        decoding = Some(tokio::task::spawn_blocking(move || decode(&path, &id, &next)));
+        decoding.push_back(spawn_blocking(move || decode(&path, &id, &next)));
     }
-    let collected = tokio::task::spawn_blocking(move || messages.into_iter().collect());
-    collected.await.map_err(|_| StoreError::Closed)
+    for done in decoding {
+        messages.extend(done.await.map_err(|_| StoreError::Closed)?);
+    }
+    spawn_blocking(move || messages.into_iter().collect()).await.map_err(|_| StoreError::Closed)
 }
 
 /// Some messages in a row and their parts, as stored.
@@ -207,25 +217,27 @@ async fn block(
 /// The messages of a block. What cannot be read is stood for by words that say so, to people and not to models.
 fn decode(path: &Path, session: &SessionId, block: &Block) -> Vec<Turned> {
     let mut turned: Vec<Turned> = Vec::new();
-    for line in lines(&block.messages) {
-        let Some((id, data)) = cut(line) else { continue };
-        match message(path, session, id, data) {
+    // Whatever is not text in a damaged row is shown by signs that say so; the rest of the row is whole.
+    let (messages, parts) = (String::from_utf8_lossy(&block.messages), String::from_utf8_lossy(&block.parts));
+    for (id, data) in lines(&messages) {
+        match message(path, session, id, data.as_bytes()) {
             Some(info) => turned.push(Turned { info, parts: Vec::new() }),
             None => tracing::warn!(row = id, "left out: it has no name"),
         }
     }
+    let rows = lines(&parts).filter_map(|(message, rest)| Some((message, rest.split_once('\t')?)));
+    let rows: Vec<(&str, (&str, &str))> = rows.collect();
     let mut at = 0;
-    for line in lines(&block.parts) {
-        let Some((message, rest)) = cut(line) else { continue };
-        let Some((id, data)) = cut(rest) else { continue };
+    for rows in rows.chunk_by(|(one, _), (next, _)| one == next) {
+        let Some((message, _)) = rows.first() else { continue };
         // They come in the order of their messages.
-        while turned.get(at).is_some_and(|turned| turned.info.id().as_str() != message) {
+        while turned.get(at).is_some_and(|turned| turned.info.id().as_str() != *message) {
             at += 1;
         }
-        let Some(turned) = turned.get_mut(at) else { break };
-        if let Some(part) = part(path, session, turned.info.id(), id, data) {
-            turned.parts.push(part);
-        }
+        let Some(Turned { info, parts }) = turned.get_mut(at) else { break };
+        parts.reserve_exact(rows.len());
+        let rows = rows.iter().filter_map(|(_, (id, data))| part(path, session, info.id(), id, data.as_bytes()));
+        parts.extend(rows);
     }
     turned
 }
@@ -242,10 +254,8 @@ pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &[u8]) -
 }
 
 pub(crate) fn part(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &[u8]) -> Option<Part> {
-    let read = parse::<Names<'_>>(path, "part", id, data).and_then(|names| {
-        let is_it = names.id == id && names.message == message.as_str() && names.session == session.as_str();
-        is_it.then(|| parse::<PartKind>(path, "part", id, data)).transpose()
-    });
+    let read = is_named(path, session, message, id, data)
+        .and_then(|is_it| is_it.then(|| parse::<PartKind>(path, "part", id, data)).transpose());
     match (read, PartId::parse(id)) {
         // All parts share the names of their session and their message: a long one has many.
         (Ok(Some(kind)), Ok(id)) => Some(Part { id, session_id: session.clone(), message_id: message.clone(), kind }),
@@ -284,19 +294,31 @@ fn lost_message(session: &SessionId, id: &str, why: String) -> Option<Message> {
     }))
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+/// What stands before the first tab of each line, and what behind it.
+fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split('\n').filter_map(|line| line.split_once('\t'))
 }
 
-/// What stands before the first tab, and what behind it.
-fn cut(line: &[u8]) -> Option<(&str, &[u8])> {
-    let tab = line.iter().position(|&byte| byte == b'\t')?;
-    let (head, tail) = line.split_at(tab);
-    Some((std::str::from_utf8(head).ok()?, tail.get(1..)?))
+/// Whether the record of a part is called so, and belongs there. Read apart from what it is, which `serde` would
+/// otherwise have to hold back until it has seen these.
+fn is_named(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &[u8]) -> Result<bool, StoreError> {
+    // As it is written here. Ids hold nothing that JSON writes in another way.
+    let mut rest = data;
+    let pieces =
+        ["{\"id\":\"", id, "\",\"sessionID\":\"", session.as_str(), "\",\"messageID\":\"", message.as_str(), "\","];
+    let is_plain = pieces.iter().all(|piece| {
+        let tail = rest.strip_prefix(piece.as_bytes());
+        rest = tail.unwrap_or_default();
+        tail.is_some()
+    });
+    if is_plain {
+        return Ok(true);
+    }
+    let names = parse::<Names<'_>>(path, "part", id, data)?;
+    Ok(names.id == id && names.message == message.as_str() && names.session == session.as_str())
 }
 
-/// What the record of a part is called, and what it belongs to. Read apart from what it is, which `serde` would otherwise
-/// have to hold back until it has seen these.
+/// The names in the record of a part.
 #[derive(Deserialize)]
 struct Names<'a> {
     #[serde(borrow)]

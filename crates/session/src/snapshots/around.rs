@@ -4,6 +4,8 @@
 //! not as they were committed, and not ignored. What differs after is the command's.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -46,11 +48,26 @@ pub struct Ground {
 enum Source {
     #[default]
     Unknown,
-    Kept(Hash),
+    Kept(Held),
     Repository(Blob),
     Unkept(Why),
     /// It went while it was looked at.
     Gone,
+}
+
+/// A content that is kept, and what it was read from: that may have been another file already than the one that was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    content: Hash,
+    size: u64,
+    mode: u32,
+}
+
+impl Held {
+    /// The content of what was `seen`.
+    fn seen(content: Hash, seen: &Seen) -> Self {
+        Self { content, size: seen.size, mode: seen.mode & 0o7777 }
+    }
 }
 
 /// Why a content is not kept.
@@ -219,30 +236,33 @@ impl Around {
     }
 
     fn look_at(&self, inner: &mut Inner, is_commands: bool) -> Vec<Change> {
-        let Inner { tree, repositories, known, loose, .. } = inner;
-        let found = match tree {
+        let found = match &mut inner.tree {
             Ok(tree) => tree.look(),
             Err(refused) => Err(refused.clone()),
         };
-        let (look, tree) = match (found, tree) {
-            (Ok(look), Ok(tree)) => (look, tree),
-            (Err(refused), tree) => {
-                if tree.is_ok() {
+        match found {
+            Ok(look) => self.found(inner, look.diffs, is_commands),
+            Err(refused) => {
+                if inner.tree.is_ok() {
                     tracing::warn!("what commands change is not recorded: {refused}");
                 }
                 // A folder that cannot be read now may be there later.
                 if !matches!(refused, Refused::Unreadable(_)) {
-                    *tree = Err(refused);
+                    inner.tree = Err(refused);
                 }
-                return Vec::new();
+                Vec::new()
             }
-            (Ok(_), Err(_)) => return Vec::new(),
-        };
+        }
+    }
+
+    /// What a look found. The files may be others again by now.
+    fn found(&self, inner: &mut Inner, diffs: Vec<Diff<Source>>, is_commands: bool) -> Vec<Change> {
+        let Inner { tree: Ok(tree), repositories, known, loose, .. } = inner else { return Vec::new() };
         known.load();
         repositories.refresh();
         let mut eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose };
         let mut changes = Vec::new();
-        for diff in look.diffs {
+        for diff in diffs {
             eyes.loose.states.remove(&diff.path);
             if diff.now.is_none() {
                 eyes.known.gone(&diff.path);
@@ -299,7 +319,7 @@ impl Eyes<'_> {
             None => {
                 let known = if diff.doubtful { None } else { self.known.find(&diff.path, &seen) };
                 match known.filter(|hash| self.keep.has(hash)) {
-                    Some(hash) => self.set(spot, Source::Kept(hash)),
+                    Some(hash) => self.set(spot, Source::Kept(Held::seen(hash, &seen))),
                     None => {
                         self.keep_now(diff, seen, spot, false);
                     }
@@ -352,11 +372,13 @@ impl Eyes<'_> {
         let max = if is_edited { MAX_EDITED } else { MAX_FILE };
         let (state, source) = match Standing::at(&diff.path) {
             Standing::File { file, mode, .. } => match self.keep.put_file(file, max) {
-                Ok((content, size)) => (State::File { content, size, mode }, Source::Kept(content)),
+                Ok((content, size)) => {
+                    (State::File { content, size, mode }, Source::Kept(Held { content, size, mode }))
+                }
                 Err(error) => (unkept(&error), Source::Unkept(why(&error))),
             },
             Standing::Link { to } => match self.keep.put(&to) {
-                Ok(to) => (State::Link { to }, Source::Kept(to)),
+                Ok(to) => (State::Link { to }, Source::Kept(Held::seen(to, &seen))),
                 Err(error) => (unkept(&error), Source::Unkept(why(&error))),
             },
             // It has changed once more, which the next look finds.
@@ -365,8 +387,8 @@ impl Eyes<'_> {
             Standing::Other(why) => (State::Unkept { why }, Source::Unkept(Why::Unreadable)),
         };
         match &source {
-            Source::Kept(hash) if !diff.doubtful && self.known.lasts(&diff.path) => {
-                self.known.add(&diff.path, &seen, *hash);
+            Source::Kept(held) if !diff.doubtful && self.known.lasts(&diff.path) && is_still(&diff.path, &seen) => {
+                self.known.add(&diff.path, &seen, held.content);
             }
             _ => self.loose.add(&diff.path, state.clone()),
         }
@@ -376,20 +398,23 @@ impl Eyes<'_> {
 
     /// What a file was.
     fn state(&mut self, path: &Path, seen: &Seen, source: &Source) -> State {
-        let found = |to: Hash| match seen.is_link() {
-            true => State::Link { to },
-            false => State::File { content: to, size: seen.size, mode: seen.mode & 0o7777 },
+        let found = |Held { content, size, mode }| match seen.is_link() {
+            true => State::Link { to: content },
+            false => State::File { content, size, mode },
         };
         if seen.is_folder() {
             return State::Folder { mode: seen.mode & 0o7777 };
         }
         match source {
-            Source::Kept(hash) => match self.keep.has(hash) {
-                true => found(*hash),
+            Source::Kept(held) => match self.keep.has(&held.content) {
+                true => found(*held),
                 false => State::unkept("its old content is kept no more"),
             },
             Source::Repository(blob) => match self.repositories.content(path, *blob, seen.size) {
-                Some(content) => self.keep.put(&content).map_or_else(|error| unkept(&error), found),
+                Some(content) => {
+                    let put = self.keep.put(&content);
+                    put.map_or_else(|error| unkept(&error), |content| found(Held::seen(content, seen)))
+                }
                 None => State::unkept("the repository does not give its old content"),
             },
             Source::Unkept(why) => State::unkept(why.words()),
@@ -403,6 +428,12 @@ impl Eyes<'_> {
             *place = source;
         }
     }
+}
+
+/// Whether the file at `path` is the one that was seen.
+fn is_still(path: &Path, seen: &Seen) -> bool {
+    let changed = |about: &Metadata| about.ctime().saturating_mul(1_000_000_000).saturating_add(about.ctime_nsec());
+    path.symlink_metadata().is_ok_and(|about| about.ino() == seen.inode && changed(&about) == seen.changed)
 }
 
 fn why(error: &KeepError) -> Why {

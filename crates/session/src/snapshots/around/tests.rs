@@ -102,6 +102,28 @@ fn settle(scene: &Scene) {
 }
 
 #[test]
+fn a_file_that_is_another_when_it_is_read_counts_once() {
+    // The second and the third have other sizes; an edit puts each in place of the one before.
+    for (seen, read) in [("two!", "three"), ("three", "two!")] {
+        let scene = Scene::new(&[("a", "one")]);
+        let (number, _) = scene.around.before(&scene.asker, |_| 1);
+        let mut inner = scene.around.lock();
+        scene.put("a", seen);
+        let look = inner.tree.as_mut().unwrap().look().unwrap();
+        fs::remove_file(scene.path("a")).unwrap();
+        scene.put("a", read);
+        let first = scene.around.found(&mut inner, look.diffs, true);
+        assert_eq!(scene.told(first), [format!("a one {read}")]);
+        drop(inner);
+        let (_, rest) = scene.around.after(number, true).unwrap();
+        assert_eq!(scene.told(rest), Vec::<String>::new());
+        // Nor is it remembered as what it was not.
+        let scene = scene.again();
+        assert_eq!(scene.command(|scene| scene.put("a", "four")), [format!("a {read} four")]);
+    }
+}
+
+#[test]
 fn what_a_command_changes_is_told_with_what_it_was() {
     let scene = Scene::new(&[("a", "1"), ("b", "2"), ("dir/c", "3"), (".gitignore", "*.log\n"), ("x.log", "x")]);
     let changed = scene.command(|scene| {
