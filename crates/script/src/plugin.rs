@@ -174,34 +174,34 @@ impl Plugin {
     /// Starts it in the engine or, where that lacks something and a host is installed, in one.
     async fn start(&self) -> Result<At, ScriptError> {
         if let Some(host) = self.host.get() {
-            return self.start_in(host, &AtomicBool::new(false)).await;
+            return Ok(self.known(self.start_in(host, &AtomicBool::new(false)).await?));
         }
         let lacked = AtomicBool::new(false);
         let sealed = self.start_in(&self.grounds.engine, &lacked).await;
         let error = match &sealed {
             Err(error) if error.is_lack() => error.briefly(),
             Ok(_) if lacked.load(Ordering::Relaxed) => "it reads or runs something while it begins".to_owned(),
-            _ => return sealed,
+            _ => return sealed.map(|begun| self.known(begun)),
         };
-        let Some(hosting) = &self.grounds.host else { return sealed };
+        let Some(hosting) = &self.grounds.host else { return sealed.map(|begun| self.known(begun)) };
         let (name, file) = (&self.found.name, self.found.file.display());
         let tell = |text: String| (self.grounds.tell)(&text);
         match hosting.engine(name) {
             Ok((host, program)) => {
                 tell(format!("the plug-in {name} runs in {program}: {file}: {error}"));
-                let at = self.start_in(&host, &lacked).await?;
-                let _ = self.host.set(host);
-                Ok(at)
+                // Said once: should it fail there, that is where it is tried again.
+                let host = self.host.get_or_init(|| host);
+                Ok(self.known(self.start_in(host, &lacked).await?))
             }
             Err(why) => {
                 tell(format!("the plug-in {name} cannot be run in a host either: {why}"));
-                sealed
+                sealed.map(|begun| self.known(begun))
             }
         }
     }
 
     /// The same in `engine`. `lacked` is set where it was refused something only because it was beginning.
-    async fn start_in(&self, engine: &Engine, lacked: &AtomicBool) -> Result<At, ScriptError> {
+    async fn start_in(&self, engine: &Engine, lacked: &AtomicBool) -> Result<(At, Begun), ScriptError> {
         let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
         let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;
@@ -225,9 +225,13 @@ impl Plugin {
         if !unknown.is_empty() {
             tracing::info!(plugin = self.found.name, ?unknown, "haft has no such hooks");
         }
-        // The same however often it is begun.
+        Ok((At { script, handle }, begun))
+    }
+
+    /// Notes what it said of itself: the same however often it is begun.
+    fn known(&self, (at, begun): (At, Begun)) -> At {
         let _ = self.begun.set(begun);
-        Ok(At { script, handle })
+        at
     }
 
     async fn fire_in(&self, point: Point, input: &Value, output: Value) -> Result<Value, HookError> {
