@@ -16,6 +16,7 @@ pub mod served;
 pub mod size;
 pub mod stats;
 pub mod table;
+pub mod talk;
 pub mod tools;
 pub mod wire;
 

@@ -6,6 +6,7 @@ mod auth;
 mod chat;
 mod debug;
 mod doctor;
+mod formatter;
 mod mcp;
 mod models;
 mod plugin;
@@ -26,6 +27,7 @@ pub(crate) use self::auth::{Auth, Login};
 pub(crate) use self::chat::Chat;
 pub(crate) use self::debug::{Debug, DebugAgents, DebugConfig, DebugRequest, DebugRules, DebugShell, InFolder};
 pub(crate) use self::doctor::{Doctor, RungArg};
+pub(crate) use self::formatter::Formatter;
 pub(crate) use self::mcp::{Mcp, McpAdd, McpAuth, McpAuthList, McpServe};
 pub(crate) use self::models::Models;
 pub(crate) use self::plugin::{Plugin, PluginInstall, PluginNamed};
@@ -117,6 +119,9 @@ pub(crate) enum Command {
     /// The skills that models may load, and what is wrong with them
     #[command(subcommand)]
     Skill(Skill),
+    /// The programs that tidy files after an edit, and which of them are used here
+    #[command(subcommand)]
+    Formatter(Formatter),
     /// The commands that are called with a slash
     #[command(name = "command", subcommand)]
     Slash(Named),

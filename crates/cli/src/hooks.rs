@@ -6,13 +6,16 @@ use anyhow::Result;
 use haft_hook::settings::CommandHook;
 use haft_hook::{Commands, Surroundings, settings};
 use haft_permission::{Action, Answerer, Gate, Rule, Rules};
+use haft_protocol::FileEvent;
 use haft_protocol::hook::Point;
 use haft_script::plugin::Plugin;
 use haft_store::Journal;
 use haft_tool::{Hook, Hooks};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::files::Watch;
 use crate::wire::{Ground, clock};
 use crate::{render, scripts};
 
@@ -61,19 +64,39 @@ fn own_gate(ground: &Ground) -> Result<Gate> {
     })
 }
 
-/// Tells `hooks` of everything that happens, until this is dropped. `None`: none of them wants to hear it.
-pub(crate) fn follow(hooks: &Hooks, journal: &Journal) -> Option<AbortOnDropHandle<()>> {
+/// Tells `hooks` of everything that happens, in sessions and to `files`, until this is dropped. `None`: none of them wants
+/// to hear it. When the first thing has happened it is known who listens; from then on files are watched, if `watch` does.
+pub(crate) fn follow(
+    hooks: &Hooks,
+    journal: &Journal,
+    files: &broadcast::Sender<FileEvent>,
+    watch: Watch,
+) -> Option<AbortOnDropHandle<()>> {
     if !hooks.listen(Point::Event) {
         return None;
     }
-    let (hooks, mut events) = (hooks.clone(), journal.subscribe());
+    let (hooks, mut events, mut files) = (hooks.clone(), journal.subscribe(), files.subscribe());
+    let missed = |missed: u64| tracing::warn!(missed, "hooks are too slow to hear of everything");
     Some(AbortOnDropHandle::new(tokio::spawn(async move {
+        let (mut watch, mut watching) = (Some(watch), None);
         loop {
-            match events.recv().await {
-                Ok(event) => hooks.event(&event).await,
-                Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "hooks are too slow to hear of everything"),
-                Err(RecvError::Closed) => return,
+            tokio::select! {
+                event = events.recv() => match event {
+                    Ok(event) => hooks.event(&event).await,
+                    Err(RecvError::Lagged(count)) => missed(count),
+                    Err(RecvError::Closed) => return,
+                },
+                event = files.recv() => match event {
+                    Ok(event) => hooks.file_event(&event).await,
+                    Err(RecvError::Lagged(count)) => missed(count),
+                    Err(RecvError::Closed) => return,
+                },
             }
+            if let Some(watch) = watch.take() {
+                // Held as long as this goes on.
+                watching = watch.begin();
+            }
+            tracing::trace!(watching = watching.is_some(), "told");
         }
     })))
 }

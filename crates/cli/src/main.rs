@@ -8,7 +8,9 @@ mod audit;
 mod cages;
 mod chat;
 mod commands;
+mod files;
 mod folders;
+mod formatters;
 mod hooks;
 mod hosts;
 #[cfg(feature = "keyring")]
@@ -142,8 +144,9 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Permission(command) => commands::permission::run(command),
         Command::Audit(command) => commands::audit::run(command),
         Command::Agent(command) => commands::agent::run(command).await,
-        Command::Skill(command) => commands::skill::run(&command),
-        Command::Slash(command) => commands::command::run(&command),
+        Command::Skill(command) => commands::skill::run(&command).await,
+        Command::Formatter(command) => commands::formatter::run(&command),
+        Command::Slash(command) => commands::command::run(&command).await,
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
         Command::Mcp(command) => commands::mcp::run(command).await,

@@ -59,6 +59,12 @@ impl Fetched {
 /// What stands at `url`, of at most `limit` bytes. An address that the user named (`by_user`) may be one of their own
 /// network; one that it redirects to on another host may not.
 pub(crate) async fn fetch(web: &Web, url: &str, by_user: bool, limit: usize) -> Result<String, String> {
+    let text = String::from_utf8(fetch_bytes(web, url, by_user, limit).await?).ok();
+    text.filter(|text| !text.contains('\0')).ok_or_else(|| format!("{url} is no text"))
+}
+
+/// The same, whatever stands there.
+pub(crate) async fn fetch_bytes(web: &Web, url: &str, by_user: bool, limit: usize) -> Result<Vec<u8>, String> {
     let mut url = Url::parse(url).map_err(|error| error.to_string())?;
     let named = url.clone();
     for _ in 0..=MAX_HOPS {
@@ -80,11 +86,7 @@ pub(crate) async fn fetch(web: &Web, url: &str, by_user: bool, limit: usize) -> 
                 }
                 url = next;
             }
-            200 => {
-                let bytes = answer.body(limit).await.map_err(|error| error.to_string())?;
-                let text = String::from_utf8(bytes).map_err(|_| format!("{url} is no text"))?;
-                return if text.contains('\0') { Err(format!("{url} is no text")) } else { Ok(text) };
-            }
+            200 => return answer.body(limit).await.map_err(|error| format!("{url}: {error}")),
             status => return Err(format!("{url} answered {status} {}", answer.reason())),
         }
     }

@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use haft_config::{McpPlace, McpServer, SandboxMode};
+use haft_config::{McpGrant, McpIdp, McpOauth, McpPlace, McpServer, SandboxMode};
 use haft_mcp::client::cache::Cache;
 use haft_mcp::client::pins::Pins;
 use haft_mcp::client::settings::{Cage, Local, Oauth, Place, Remote, Settings};
 use haft_mcp::client::{Search, Servers, World};
-use haft_mcp::oauth::Store;
+use haft_mcp::oauth::{Account, Grant, Organisation, Store};
 use haft_permission::{Answerer, Gate};
 use haft_protocol::Clock;
-use haft_session::{Note, Prompts};
+use haft_session::{Note, Prompts, Resources};
 use haft_tool::image::ImageLimits;
 use serde_json::{Value, json};
 
@@ -43,7 +43,10 @@ pub(crate) fn search(ground: &Ground) -> Option<Search> {
     let url = config.search_url.clone().or_else(|| exa.then(|| EXA.to_owned()))?;
     let place = Place::Remote(Remote { url, headers: Vec::new(), oauth: None });
     let name = "websearch".to_owned();
-    Search::new(world(ground), Settings { name, enabled: true, timeout: None, call_timeout: None, place })
+    Search::new(
+        world(ground),
+        Settings { name, enabled: true, timeout: None, call_timeout: None, sampling: false, place },
+    )
 }
 
 fn world(ground: &Ground) -> World {
@@ -86,17 +89,42 @@ fn settings(ground: &Ground, name: &str, server: &McpServer) -> Settings {
         McpPlace::Remote { url, headers, oauth } => Place::Remote(Remote {
             url: url.clone(),
             headers: headers.clone().into_iter().collect(),
-            oauth: oauth.clone().map(|oauth| Oauth {
-                client_id: oauth.client_id,
-                client_secret: oauth.client_secret,
-                scope: oauth.scope,
-                callback_port: oauth.callback_port,
-                redirect_uri: oauth.redirect_uri,
-            }),
+            oauth: oauth.as_ref().map(|one| Box::new(oauth_of(ground, one))),
         }),
     };
     let call_timeout: Option<Duration> = ground.config.experimental.mcp_timeout;
-    Settings { name: name.to_owned(), enabled: server.enabled, timeout: server.timeout, call_timeout, place }
+    Settings {
+        name: name.to_owned(),
+        enabled: server.enabled,
+        timeout: server.timeout,
+        call_timeout,
+        sampling: server.sampling,
+        place,
+    }
+}
+
+/// How one signs in there, if one does.
+pub(crate) fn account(ground: &Ground, name: &str, server: &McpServer) -> Option<Account> {
+    settings(ground, name, server).account()
+}
+
+fn oauth_of(ground: &Ground, oauth: &McpOauth) -> Oauth {
+    let McpOauth { client_id, client_secret, scope, callback_port, redirect_uri, grant, private_key_file } =
+        oauth.clone();
+    let file = |path: String| match path.strip_prefix("~/") {
+        Some(below) => ground.folders.home.join(below),
+        None => ground.place.directory.join(path),
+    };
+    let grant = match grant {
+        McpGrant::Person => Grant::Person,
+        McpGrant::Client => Grant::Client,
+        McpGrant::Organisation(McpIdp { issuer, token_url, client_id, client_secret, id_token_file }) => {
+            let id_token_file = file(id_token_file);
+            Grant::Organisation(Organisation { issuer, token_url, client_id, client_secret, id_token_file })
+        }
+    };
+    let key_file = private_key_file.map(file);
+    Oauth { client_id, client_secret, scope, callback_port, redirect_uri, grant, key_file }
 }
 
 /// What servers say about themselves, and their prompts, for sessions.
@@ -115,6 +143,12 @@ impl Prompts for Told {
 
     fn get<'a>(&'a self, name: &'a str, arguments: Vec<String>) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move { self.0.prompt(name, &arguments).await })
+    }
+}
+
+impl Resources for Told {
+    fn has(&self, server: &str) -> bool {
+        self.0.has(server)
     }
 }
 

@@ -8,7 +8,7 @@ use haft_config::{CommandConfig, Config, Sources};
 use haft_mcp::client::Servers;
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
-use haft_protocol::{Clock, Event};
+use haft_protocol::{Clock, Event, FileEvent};
 use haft_script::plugin::Plugin;
 use haft_script::{Engine, Execute, PluginTools};
 use haft_session::{
@@ -19,12 +19,13 @@ use haft_store::Journal;
 use haft_tool::image::ImageLimits;
 use haft_tool::truncate::Limits;
 use haft_tool::{Hooks, Registry, Switches};
-use haft_toolbox::World;
-use tokio::sync::mpsc;
+use haft_toolbox::{Formatters, World};
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::approvals::{Approvals, Home, Keeping};
 use crate::audit::Audit;
+use crate::files::Watch;
 use crate::folders::{self, Folders};
 use crate::keys::keys;
 use crate::pages::Fetched;
@@ -33,10 +34,13 @@ use crate::servers::{self, Told};
 use crate::skills::Found;
 use crate::trust::{self, Asking};
 use crate::worktrees::Trees;
-use crate::{agents, cages, hooks, models, scripts, snapshots};
+use crate::{agents, cages, formatters, hooks, models, scripts, snapshots};
 
 /// The variable that holds the token of `haft mcp serve --http`.
 pub(crate) const MCP_TOKEN: &str = "HAFT_MCP_TOKEN";
+
+/// How many changes of files wait for a slow listener; then the oldest are dropped.
+const MAX_HEARD: usize = 1024;
 
 /// What every command that works in a folder begins with.
 pub(crate) struct Ground {
@@ -50,6 +54,9 @@ pub(crate) struct Ground {
     /// Servers of further tools, once somebody needs to know them.
     pub servers: OnceLock<Servers>,
     skills: OnceLock<Found>,
+    formatters: OnceLock<Formatters>,
+    /// What happens to files.
+    pub heard: broadcast::Sender<FileEvent>,
     /// What runs tools and plug-ins in files: one process for all.
     scripts: OnceLock<Option<Engine>>,
     /// The user's plug-ins. None is begun before it is needed.
@@ -133,6 +140,8 @@ impl Ground {
             snapshots: None,
             servers: OnceLock::new(),
             skills: OnceLock::new(),
+            formatters: OnceLock::new(),
+            heard: broadcast::Sender::new(MAX_HEARD),
             scripts: OnceLock::new(),
             plugins: Vec::new(),
             hooks: Hooks::default(),
@@ -148,6 +157,16 @@ impl Ground {
     /// What runs scripts. Nothing is started before the first one; `None` where this program cannot be found again.
     pub(crate) fn scripts(&self) -> Option<Engine> {
         self.scripts.get_or_init(|| scripts::engine(self)).clone()
+    }
+
+    /// What tidies files that tools wrote.
+    pub(crate) fn formatters(&self) -> &Formatters {
+        self.formatters.get_or_init(|| formatters::of(self))
+    }
+
+    /// Who is told what happens.
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.hooks
     }
 
     /// How commands run here. The first time it may take a while to know.
@@ -202,6 +221,7 @@ impl Ground {
             }
         }
         options.skills = self.skills().tool();
+        options.after_edit = formatters::after_edit(self);
         let switches = Switches(switches);
         let world = World { files, processes };
         let registry = haft_toolbox::builtin_with(&world, &options);
@@ -224,7 +244,7 @@ impl Ground {
     }
 
     /// The files here.
-    fn files(&self) -> Files {
+    pub(crate) fn files(&self) -> Files {
         let Place { directory, worktree, .. } = &self.place;
         let files = match worktree {
             Some(top) => Files::with_sandboxes(directory, Some(top), &self.folders.sandboxes(top)),
@@ -302,6 +322,9 @@ impl Ground {
     /// What the settings say about sessions.
     fn options(&self) -> Options {
         let config = &self.config;
+        for missed in &self.skills().missed {
+            render::complain(&render::spelled(&format!("warning: {missed}")));
+        }
         Options {
             models: Some(Arc::new(models::Known(config.clone()))),
             commands: self.commands(),
@@ -309,6 +332,7 @@ impl Ground {
             instructions: self.instructions(),
             notes: vec![Arc::new(Told(self.servers()))],
             prompts: Some(Arc::new(Told(self.servers()))),
+            resources: Some(Arc::new(Told(self.servers()))),
             pages: Some(Arc::new(Fetched::default())),
             worktrees: Some(Arc::new(Trees { folders: self.folders.clone(), config: config.clone() })),
             limits: TurnLimits {
@@ -387,7 +411,8 @@ impl Ground {
         let (clock, outputs) = (clock()?, self.outputs()?);
         let options = Options { small: models::for_titles(&model, &self.config), ..self.options() };
         let rules = extra.to_vec();
-        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = hooks::follow(&self.hooks, &journal);
+        *self.following.lock().unwrap_or_else(PoisonError::into_inner) =
+            hooks::follow(&self.hooks, &journal, &self.heard, Watch::of(self, &self.plugins));
         let teller = journal.clone();
         let gate = self.gate(&clock, answerer, move |event| teller.announce(event))?;
         let (registry, place) = (self.registry(), self.place.clone());

@@ -19,6 +19,12 @@ pub struct Flags {
     pub background_subagents: bool,
     /// `EXPERIMENTAL_LSP_TOOL`: the lsp tool is offered.
     pub lsp_tool: bool,
+    /// `EXPERIMENTAL_OXFMT`: the formatter `oxfmt` counts.
+    pub oxfmt: bool,
+    /// `EXPERIMENTAL_FILEWATCHER`: changes of files are told to plug-ins, whoever makes them.
+    pub file_watcher: bool,
+    /// `EXPERIMENTAL_DISABLE_FILEWATCHER`: they are not, whatever else is said.
+    pub no_file_watcher: bool,
     /// `ENABLE_QUESTION_TOOL`: the question tool is offered to every client.
     pub question_tool: bool,
     /// `ENABLE_EXA`, or its experimental name: searching the web through Exa.
@@ -69,6 +75,9 @@ impl Flags {
             code_mode: trying("CODE_MODE"),
             background_subagents: trying("BACKGROUND_SUBAGENTS"),
             lsp_tool: trying("LSP_TOOL"),
+            oxfmt: trying("OXFMT"),
+            file_watcher: trying("FILEWATCHER"),
+            no_file_watcher: on("EXPERIMENTAL_DISABLE_FILEWATCHER"),
             question_tool: on("ENABLE_QUESTION_TOOL"),
             exa: on("ENABLE_EXA") || trying("EXA"),
             experimental_models: on("ENABLE_EXPERIMENTAL_MODELS"),
@@ -114,6 +123,8 @@ mod tests {
         assert!(all.no_claude_prompt && all.no_claude_skills && !all.no_external_skills);
         let one = flags(&[("HAFT_EXPERIMENTAL_PLAN_MODE", "1")]);
         assert!(one.plan_mode && !one.lsp_tool);
+        assert!(all.file_watcher && all.oxfmt && !all.no_file_watcher, "an umbrella switches nothing off");
+        assert!(flags(&[("OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER", "1")]).no_file_watcher);
     }
 
     #[test]

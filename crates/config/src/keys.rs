@@ -177,9 +177,20 @@ const OAUTH: Kind = OneOf(&[
         may("callbackPort", Whole(1, 65_535)),
         may("clientId", Text),
         may("clientSecret", Text),
+        key("grant", Word(&["authorization_code", "client_credentials"]), "how tokens are got; authorization_code"),
+        key("idp", IDP, "the organisation that says who the user is"),
+        key("privateKeyFile", Text, "a PEM file that proves who we are, instead of clientSecret"),
         may("redirectUri", Text),
         may("scope", Text),
     ]),
+]);
+
+const IDP: Kind = Object(&[
+    must("clientId", Text),
+    may("clientSecret", Text),
+    must("idTokenFile", Text),
+    must("issuer", Text),
+    may("tokenUrl", Text),
 ]);
 
 const MCP_SANDBOX: Kind = Object(&[
@@ -197,6 +208,7 @@ const MCP: Kind = Kind::Tagged(
                 may("cwd", Text),
                 may("enabled", Bool),
                 may("environment", TEXT_MAP),
+                key("sampling", Bool, "whether it may ask the model, if you agree; false"),
                 key("sandbox", MCP_SANDBOX, "the cage around it"),
                 key("timeout", POSITIVE, "milliseconds"),
                 must("type", Text),
@@ -208,6 +220,7 @@ const MCP: Kind = Kind::Tagged(
                 may("enabled", Bool),
                 may("headers", TEXT_MAP),
                 may("oauth", OAUTH),
+                key("sampling", Bool, "whether it may ask the model, if you agree; false"),
                 key("timeout", POSITIVE, "milliseconds"),
                 must("type", Text),
                 must("url", Text),

@@ -22,6 +22,7 @@ mod error;
 mod file;
 mod finish;
 mod flags;
+mod formatter;
 mod front;
 mod json_schema;
 mod keys;
@@ -54,19 +55,20 @@ pub use code::{PLUGIN_LOCK, code_folders};
 pub use command::{CommandConfig, hints};
 pub use error::{ConfigError, Place};
 pub use flags::Flags;
+pub use formatter::{FormatterConfig, Formatters};
 pub use front::{FrontMatter, front_matter};
 pub use json_schema::schema;
-pub use mcp::{McpOauth, McpPlace, McpServer};
+pub use mcp::{McpGrant, McpIdp, McpOauth, McpPlace, McpServer};
 pub use network::{Network, Proxy};
 pub use permission::rules_from;
 pub use provider::{Limit, Modalities, ModelConfig, ModelProvider, Options, Prices, ProviderConfig};
 pub use resolved::{
     Compaction, Config, Experimental, ImageLimits, Instruction, Limits, PluginConfig, Policy, Retention, Share,
-    Snapshot, TaskLimits, ToolOutput, load,
+    SkillAddress, Snapshot, TaskLimits, ToolOutput, load,
 };
 pub use sandbox::{Sandbox, SandboxMode};
 pub use shown::{Secrets, Shown, show};
-pub use skills::{Skill, sample, skills};
+pub use skills::{Skill, Skills, sample, skills};
 pub use sources::Sources;
 pub use stake::{Effect, Stake, Stakes};
 pub use tighten::BUILT_IN_AGENTS;

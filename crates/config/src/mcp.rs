@@ -14,6 +14,8 @@ pub struct McpServer {
     pub enabled: bool,
     /// How long it may take to come up, to list what it has, and to answer. `None`: what is usual for each.
     pub timeout: Option<Duration>,
+    /// Whether it may have the model write something, if the person agrees.
+    pub sampling: bool,
     /// Where it is.
     pub place: McpPlace,
 }
@@ -41,7 +43,7 @@ pub enum McpPlace {
         /// Headers of each request.
         headers: BTreeMap<String, String>,
         /// How one signs in; `None`: not at all.
-        oauth: Option<McpOauth>,
+        oauth: Option<Box<McpOauth>>,
     },
 }
 
@@ -58,6 +60,37 @@ pub struct McpOauth {
     pub callback_port: Option<u16>,
     /// The address that the browser comes back to.
     pub redirect_uri: Option<String>,
+    /// How tokens are got.
+    pub grant: McpGrant,
+    /// The file with the private key that proves who we are, instead of a secret.
+    pub private_key_file: Option<String>,
+}
+
+/// How tokens for a server are got.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum McpGrant {
+    /// A person signs in on a page.
+    #[default]
+    Person,
+    /// The program has credentials of its own.
+    Client,
+    /// The person's organisation says who they are.
+    Organisation(McpIdp),
+}
+
+/// Who signs people in at the person's organisation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpIdp {
+    /// The address under which it describes itself.
+    pub issuer: String,
+    /// Where it gives tokens, if it does not say so itself.
+    pub token_url: Option<String>,
+    /// Who we are there.
+    pub client_id: String,
+    /// The proof of it.
+    pub client_secret: Option<String>,
+    /// The file with the token that says who the person is.
+    pub id_token_file: String,
 }
 
 impl McpServer {
@@ -86,7 +119,7 @@ impl McpServer {
                 headers: map("headers"),
                 oauth: match value.get("oauth") {
                     Some(Value::Bool(false)) => None,
-                    oauth => Some(oauth.map(oauth_of).unwrap_or_default()),
+                    oauth => Some(Box::new(oauth.map(oauth_of).unwrap_or_default())),
                 },
             },
             _ => return None,
@@ -94,6 +127,7 @@ impl McpServer {
         Some(Self {
             enabled: value.get("enabled").and_then(Value::as_bool).unwrap_or(true),
             timeout: value.get("timeout").and_then(Value::as_u64).map(Duration::from_millis),
+            sampling: value.get("sampling").and_then(Value::as_bool).unwrap_or_default(),
             place,
         })
     }
@@ -101,13 +135,31 @@ impl McpServer {
 
 fn oauth_of(value: &Value) -> McpOauth {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let grant = match (value.get("idp").and_then(idp_of), value.get("grant").and_then(Value::as_str)) {
+        (Some(idp), _) => McpGrant::Organisation(idp),
+        (None, Some("client_credentials")) => McpGrant::Client,
+        (None, _) => McpGrant::Person,
+    };
     McpOauth {
         client_id: text("clientId"),
         client_secret: text("clientSecret"),
         scope: text("scope"),
         callback_port: value.get("callbackPort").and_then(Value::as_u64).and_then(|port| port.try_into().ok()),
         redirect_uri: text("redirectUri"),
+        grant,
+        private_key_file: text("privateKeyFile"),
     }
+}
+
+fn idp_of(value: &Value) -> Option<McpIdp> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    Some(McpIdp {
+        issuer: text("issuer")?,
+        token_url: text("tokenUrl"),
+        client_id: text("clientId")?,
+        client_secret: text("clientSecret"),
+        id_token_file: text("idTokenFile")?,
+    })
 }
 
 #[cfg(test)]
@@ -136,10 +188,25 @@ mod tests {
             McpPlace::Remote { oauth, .. } => oauth,
             McpPlace::Local { .. } => panic!("not remote"),
         };
-        assert_eq!(oauth(json!({"type": "remote", "url": "u"})), Some(McpOauth::default()));
+        assert_eq!(oauth(json!({"type": "remote", "url": "u"})), Some(Box::default()));
         assert_eq!(oauth(json!({"type": "remote", "url": "u", "oauth": false})), None);
         let with = oauth(json!({"type": "remote", "url": "u", "oauth": {"clientId": "me", "callbackPort": 19}}));
         assert_eq!(with.map(|oauth| (oauth.client_id, oauth.callback_port)), Some((Some("me".to_owned()), Some(19))));
+    }
+
+    #[test]
+    fn tokens_are_got_without_a_person_where_that_is_said() {
+        let grant = |oauth: Value| {
+            let server = McpServer::of(&json!({"type": "remote", "url": "u", "oauth": oauth})).unwrap();
+            let McpPlace::Remote { oauth: Some(oauth), .. } = server.place else { panic!("no oauth") };
+            (oauth.grant, oauth.private_key_file)
+        };
+        assert_eq!(grant(json!({"clientId": "me"})), (McpGrant::Person, None));
+        let key = grant(json!({"grant": "client_credentials", "privateKeyFile": "~/k.pem"}));
+        assert_eq!(key, (McpGrant::Client, Some("~/k.pem".to_owned())));
+        let idp = json!({"issuer": "https://idp", "clientId": "i", "idTokenFile": "t"});
+        let McpGrant::Organisation(idp) = grant(json!({ "idp": idp })).0 else { panic!("no organisation") };
+        assert_eq!((idp.issuer.as_str(), idp.id_token_file.as_str()), ("https://idp", "t"));
     }
 
     #[test]

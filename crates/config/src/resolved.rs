@@ -13,6 +13,7 @@ use crate::command::CommandConfig;
 use crate::error::ConfigError;
 use crate::finish::{finish, origin};
 use crate::flags::Flags;
+use crate::formatter::Formatters;
 use crate::load::{self, Loaded, Variables};
 use crate::mcp::McpServer;
 use crate::merge::{Merged, lay_plain};
@@ -102,6 +103,10 @@ pub struct Config {
     pub mcp: BTreeMap<String, McpServer>,
     /// Programs that are told what happens, by the moment at which they are, as the settings spell them.
     pub hooks: Value,
+    /// Programs that tidy files after a change.
+    pub formatters: Formatters,
+    /// What is not watched, as patterns of paths; `None` where the settings say nothing of watching.
+    pub watch_ignore: Option<Vec<String>>,
     /// Plug-ins, weakest first.
     pub plugins: Vec<PluginConfig>,
     /// The server that searches the web, as an address. `None`: there is none.
@@ -110,6 +115,8 @@ pub struct Config {
     pub tools_budget: Option<u64>,
     /// Folders that hold skills, beside the usual ones; relative to the working folder.
     pub skill_paths: Vec<String>,
+    /// Addresses at which skills are listed.
+    pub skill_urls: Vec<SkillAddress>,
     /// Switches that only the environment has.
     pub flags: Flags,
     /// The folders that may hold agents, commands, skills, plug-ins, tools and themes, weakest first.
@@ -149,6 +156,15 @@ pub struct PluginConfig {
 pub struct Instruction {
     /// A path, a pattern or an address, as it is written.
     pub pattern: String,
+    /// The file that names it.
+    pub origin: String,
+}
+
+/// An address at which skills are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillAddress {
+    /// As it is written.
+    pub url: String,
     /// The file that names it.
     pub origin: String,
 }
@@ -394,6 +410,9 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
     let instructions = at.texts("instructions").unwrap_or_default().into_iter().enumerate();
     let instructions =
         instructions.map(|(index, pattern)| Instruction { pattern, origin: trace("instructions", &index.to_string()) });
+    let addresses = origin(origins, merged.trace.below("skills").below("urls").newest());
+    let skill_urls = at.below("skills").texts("urls").unwrap_or_default().into_iter();
+    let skill_urls = skill_urls.map(|url| SkillAddress { url, origin: addresses.clone() }).collect();
     let commands = set("command").map(|(name, value)| CommandConfig::of(name, value, trace("command", name)));
     Ok(Config {
         model: at.text("model"),
@@ -434,10 +453,13 @@ fn typed(merged: &Merged, loaded: &Loaded, origins: &[String], sources: &Sources
         log_level: at.text("logLevel"),
         mcp: set("mcp").filter_map(|(name, server)| Some((name.clone(), McpServer::of(server)?))).collect(),
         hooks: merged.value.get("hooks").cloned().unwrap_or_default(),
+        formatters: Formatters::of(at.below("formatter").0),
+        watch_ignore: merged.value.get("watcher").map(|_| at.below("watcher").texts("ignore").unwrap_or_default()),
         plugins: plugins(merged, origins),
         search_url: at.below("search").text("url"),
         tools_budget: at.whole("tools_budget"),
         skill_paths: at.below("skills").texts("paths").unwrap_or_default(),
+        skill_urls,
         sandbox: Sandbox::of(at.below("sandbox").0),
         network,
         // Whatever else an object may say one day, who writes one wants the record.

@@ -21,10 +21,23 @@ pub struct Skill {
     pub description: Option<String>,
     /// The text below its header.
     pub content: String,
-    /// Its `SKILL.md`.
-    pub location: PathBuf,
+    /// Its `SKILL.md`. `None`: it comes with the program and stands in no folder.
+    pub location: Option<PathBuf>,
 }
 
+/// What a look for skills found.
+#[derive(Debug, Default)]
+pub struct Skills {
+    /// By name.
+    pub all: Vec<Skill>,
+    /// Why files that should be skills are none.
+    pub problems: Vec<String>,
+    /// What else whoever wrote them should know: names that two of them have, files that are not looked at.
+    pub remarks: Vec<String>,
+}
+
+/// The file that makes a folder a skill.
+const FILE: &str = "SKILL.md";
 /// Longest name of a skill that other programs take, in characters.
 const MAX_NAME: usize = 64;
 /// Longest description, in characters, that other programs take.
@@ -37,31 +50,57 @@ const MAX_LOOKED: usize = 1_000;
 const MAX_DEPTH: usize = 8;
 
 impl Skill {
+    /// The skill that `text` is, the content of the file at `location`.
+    ///
+    /// # Errors
+    ///
+    /// Why it is none, with the file: its header is broken or has no name.
+    pub fn of(text: &str, location: &Path) -> Result<Self, String> {
+        let origin = location.display().to_string();
+        let front = front_matter(text, &origin).map_err(|error| error.to_string())?;
+        let name = match front.data.get("name") {
+            Some(Value::String(name)) if !name.trim().is_empty() => name.clone(),
+            Some(Value::String(_)) | None => return Err(format!("{origin}: its header has no name; write `name: …`")),
+            Some(other) => {
+                return Err(format!("{origin}: its name is no text; write it in quotes: `name: \"{other}\"`"));
+            }
+        };
+        let description = front.data.get("description").and_then(Value::as_str);
+        let description = description.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        Ok(Self { name, description, content: front.body, location: Some(location.to_path_buf()) })
+    }
+
     /// The folder that it stands in. What it names is relative to it.
-    pub fn folder(&self) -> &Path {
-        self.location.parent().unwrap_or(&self.location)
+    pub fn folder(&self) -> Option<&Path> {
+        self.location.as_deref()?.parent()
     }
 
     /// What other programs would find wrong with it. It works all the same.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        let folder = self.folder().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let Some(folder) = self.folder() else { return remarks };
+        let folder = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if !is_plain(&self.name) {
             remarks
                 .push(format!("its name {:?} should have small letters, digits and single hyphens alone", self.name));
         }
-        if self.name.chars().count() > MAX_NAME {
-            remarks.push(format!("its name is longer than {MAX_NAME} characters"));
+        let length = self.name.chars().count();
+        if length > MAX_NAME {
+            remarks.push(format!("its name has {length} characters; other programs take {MAX_NAME}"));
         }
         if self.name != folder {
             remarks.push(format!("its name is {:?} and its folder's {folder:?}; they should be the same", self.name));
         }
-        match &self.description {
+        let length = self.description.as_ref().map(|text| text.chars().count());
+        match length {
             None => remarks.push("it has no description, so no model is told of it; write `description: …`".to_owned()),
-            Some(text) if text.chars().count() > MAX_DESCRIPTION => {
-                remarks.push(format!("its description is longer than {MAX_DESCRIPTION} characters"));
+            Some(length) if length > MAX_DESCRIPTION => {
+                remarks.push(format!("its description has {length} characters; other programs take {MAX_DESCRIPTION}"));
             }
             Some(_) => {}
+        }
+        if self.content.is_empty() {
+            remarks.push("there is nothing below its header, so a model that loads it learns nothing".to_owned());
         }
         remarks
     }
@@ -100,26 +139,51 @@ pub fn sample(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The skills there are, by name, and what is wrong with those that are left out.
+/// The skills there are, and what is wrong with others.
 ///
 /// Later places win: those of `.claude` and `.agents` at home, then in the project from this folder up to the top of
-/// its work tree; the configuration folders; `paths`, which are relative to the working folder.
-pub fn skills(sources: &Sources, paths: &[String]) -> (Vec<Skill>, Vec<String>) {
-    let mut found: BTreeMap<String, Skill> = BTreeMap::new();
-    let mut warnings = Vec::new();
-    for folder in folders(sources, paths) {
-        let files = scan::files(&folder, Depth::Deep, |name| name == "SKILL.md");
+/// its work tree; the configuration folders; `paths`, which are relative to the working folder; the folders `further`.
+pub fn skills(sources: &Sources, paths: &[String], further: &[PathBuf]) -> Skills {
+    let mut by_name: BTreeMap<String, Skill> = BTreeMap::new();
+    let mut found = Skills::default();
+    for path in paths.iter().filter(|path| !named(sources, path).is_dir()) {
+        found.remarks.push(format!("skills.paths: {path:?} is no folder; correct it or take it out"));
+    }
+    for folder in folders(sources, paths).iter().chain(further) {
+        let files = scan::files(folder, Depth::Deep, |name| name.eq_ignore_ascii_case(FILE));
         if files.cut {
-            warnings.push(format!("{}: too many files or too deep; some are left out", folder.display()));
+            found.problems.push(format!("{}: too many files or too deep; some are left out", folder.display()));
         }
-        for (_, path) in files.files {
+        for (below, path) in files.files {
+            if !below.ends_with(FILE) {
+                found.remarks.push(format!("{}: is not looked at; call it {FILE}", path.display()));
+                continue;
+            }
             match read(&path) {
-                Ok(skill) => drop(found.insert(skill.name.clone(), skill)),
-                Err(warning) => warnings.push(warning),
+                Ok(skill) => {
+                    let before = by_name.insert(skill.name.clone(), skill);
+                    found.remarks.extend(before.and_then(|before| covered(&before, &path)));
+                }
+                Err(problem) => found.problems.push(problem),
             }
         }
     }
-    (found.into_values().collect(), warnings)
+    found.all = by_name.into_values().collect();
+    found
+}
+
+/// What is to be said of the skill `before`, whose name the one at `path` has too.
+fn covered(before: &Skill, path: &Path) -> Option<String> {
+    let location = before.location.as_deref()?;
+    // A file that is reached by two ways is one skill.
+    let same = location.canonicalize().is_ok_and(|real| path.canonicalize().is_ok_and(|other| real == other));
+    let said = format!(
+        "{}: does not count, because {} has the name {:?} too; give one of them another name",
+        location.display(),
+        path.display(),
+        before.name
+    );
+    (!same).then_some(said)
 }
 
 fn folders(sources: &Sources, paths: &[String]) -> Vec<PathBuf> {
@@ -138,21 +202,21 @@ fn folders(sources: &Sources, paths: &[String]) -> Vec<PathBuf> {
     for directory in sources.directories() {
         folders.extend(["skill", "skills"].map(|name| directory.join(name)));
     }
-    folders.extend(paths.iter().map(|path| match path.strip_prefix("~/") {
-        Some(below) => sources.home.join(below),
-        None => sources.directory.join(path),
-    }));
+    folders.extend(paths.iter().map(|path| named(sources, path)));
     folders
 }
 
+/// The folder that `skills.paths` names with `path`.
+fn named(sources: &Sources, path: &str) -> PathBuf {
+    match path.strip_prefix("~/") {
+        Some(below) => sources.home.join(below),
+        None => sources.directory.join(path),
+    }
+}
+
 fn read(path: &Path) -> Result<Skill, String> {
-    let origin = path.display().to_string();
-    let text = file::read(path, MAX_FILE).map_err(|error| format!("cannot read {origin}: {error}"))?;
-    let front = front_matter(&text, &origin).map_err(|error| error.to_string())?;
-    let text = |key: &str| front.data.get(key).and_then(Value::as_str).map(str::to_owned);
-    let name = text("name").filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| format!("{origin}: its header has no name; write `name: …`"))?;
-    Ok(Skill { name, description: text("description"), content: front.body.clone(), location: path.to_path_buf() })
+    let text = file::read(path, MAX_FILE).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    Skill::of(&text, path)
 }
 
 #[cfg(test)]
@@ -164,7 +228,8 @@ mod tests {
     fn what_others_would_not_take_is_remarked() {
         let check = |name: &str, description: Option<&str>, want: &[&str]| {
             let (name, description) = (name.to_owned(), description.map(str::to_owned));
-            let skill = Skill { name, description, content: String::new(), location: "/s/my-skill/SKILL.md".into() };
+            let content = "Do it.".to_owned();
+            let skill = Skill { name, description, content, location: Some("/s/my-skill/SKILL.md".into()) };
             let got = skill.remarks();
             assert_eq!(got.len(), want.len(), "{got:?}");
             for (got, want) in got.iter().zip(want) {
@@ -175,7 +240,7 @@ mod tests {
         check("my-skill", None, &["no description"]);
         check("My Skill", Some("x"), &["small letters", "should be the same"]);
         check("my--skill", Some("x"), &["small letters", "should be the same"]);
-        check(&"x".repeat(65), Some(&"y".repeat(1025)), &["longer than 64", "should be the same", "longer than 1024"]);
+        check(&"x".repeat(65), Some(&"y".repeat(1025)), &["take 64", "should be the same", "has 1025 characters"]);
     }
 
     #[test]
@@ -226,7 +291,7 @@ mod tests {
             ..Sources::default()
         };
         let names = |environment: &[(&str, &str)]| {
-            let (found, _) = skills(&sources(environment), &["extra".to_owned()]);
+            let found = skills(&sources(environment), &["extra".to_owned()], &[]).all;
             found.iter().map(|s| format!("{} {:?}", s.name, s.description)).collect::<Vec<_>>()
         };
         assert_eq!(names(&[]), ["a Some(\"agents\")", "b None", "c None"]);
@@ -234,14 +299,59 @@ mod tests {
         fs::remove_dir_all(project.join(".agents")).unwrap();
         assert_eq!(names(&[])[0], "a Some(\"claude\")");
         assert_eq!(names(&[("OPENCODE_DISABLE_CLAUDE_CODE", "1")]), ["b None", "c None"]);
-        let (_, warnings) = skills(&sources(&[]), &[]);
-        let warnings: Vec<&str> = warnings.iter().map(|text| text.rsplit("skills/").next().unwrap()).collect();
+        let problems = skills(&sources(&[]), &[], &[]).problems;
+        let problems: Vec<&str> = problems.iter().map(|text| text.rsplit("skills/").next().unwrap()).collect();
         assert_eq!(
-            warnings,
+            problems,
             [
                 "broken/SKILL.md, line 1, column 1: the header between the two lines --- is never closed; write a line --- below it",
                 "nameless/SKILL.md: its header has no name; write `name: …`",
             ]
         );
+    }
+
+    #[test]
+    fn what_makes_no_skill_is_told_with_what_to_write() {
+        let row = |text: &str, want: &str| {
+            let error = Skill::of(text, Path::new("/s/a/SKILL.md")).unwrap_err();
+            assert!(error.starts_with("/s/a/SKILL.md") && error.contains(want), "{error}");
+        };
+        row("no header at all", "its header has no name; write `name: …`");
+        row("---\nname: ''\n---\n", "its header has no name");
+        row("---\nname: 3\n---\n", "its name is no text; write it in quotes: `name: \"3\"`");
+        row("---\nname: [a\n---\n", "is no YAML");
+        row("---\nname: a\n", "never closed");
+        let skill = Skill::of("---\nname: a\ndescription: ' '\n---\n", Path::new("/s/a/SKILL.md")).unwrap();
+        assert_eq!((skill.description.as_ref(), skill.remarks().len()), (None, 2));
+    }
+
+    #[test]
+    fn names_that_two_have_and_files_that_nobody_reads_are_remarked() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let write = |path: &str, name: &str| {
+            let path = home.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("---\nname: {name}\ndescription: x\n---\nDo it.\n")).unwrap();
+        };
+        write(".agents/skills/a/SKILL.md", "a");
+        write("p/.haft/skills/a/SKILL.md", "a");
+        write("p/.haft/skills/b/skill.md", "b");
+        write("more/c/SKILL.md", "c");
+        // The same skill by two ways is one.
+        std::os::unix::fs::symlink(home.join("more/c"), home.join("p/.haft/skills/c")).unwrap();
+        let directory = home.join("p");
+        let sources =
+            Sources { config_home: home.join(".config"), directory, home: home.clone(), ..Sources::default() };
+        let found = skills(&sources, &["nowhere".to_owned()], &[home.join("more")]);
+        assert_eq!(found.all.iter().map(|skill| &*skill.name).collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(found.all[0].location, Some(home.join("p/.haft/skills/a/SKILL.md")));
+        assert!(found.problems.is_empty(), "{:?}", found.problems);
+        let wanted =
+            ["\"nowhere\" is no folder", ".agents/skills/a/SKILL.md: does not count", "b/skill.md: is not looked at"];
+        assert_eq!(found.remarks.len(), wanted.len(), "{:?}", found.remarks);
+        for (got, want) in found.remarks.iter().zip(wanted) {
+            assert!(got.contains(want), "{got}");
+        }
     }
 }

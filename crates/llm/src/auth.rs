@@ -8,7 +8,6 @@
 
 pub mod aws;
 mod browser;
-mod callback;
 pub(crate) mod chatgpt;
 pub(crate) mod copilot;
 mod fetched;

@@ -140,12 +140,15 @@ fn none_left(name: &str, purpose: Purpose, count: usize, number: usize) -> Strin
         Purpose::Compaction => "answer for a compaction",
         Purpose::Title => "answer for a title",
         Purpose::Summary => "answer for a summary",
+        Purpose::Sampling => "answer for a server of tools",
     };
     let have = match (purpose, count) {
         (Purpose::Step, 0) => "no answers".to_owned(),
         (Purpose::Step, 1) => "only 1 answer".to_owned(),
         (Purpose::Step, count) => format!("only {count} answers"),
-        (Purpose::Compaction | Purpose::Title | Purpose::Summary, count) => format!("{count} of the kind"),
+        (Purpose::Compaction | Purpose::Title | Purpose::Summary | Purpose::Sampling, count) => {
+            format!("{count} of the kind")
+        }
     };
     format!("{name} has {have}, and {what} {number} is asked for; add it to the file, or start a new session")
 }

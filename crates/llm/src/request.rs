@@ -57,11 +57,13 @@ pub enum Purpose {
     Title,
     /// What a turn came to.
     Summary,
+    /// An answer for a server of tools, which is no part of the conversation.
+    Sampling,
 }
 
 impl Purpose {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Step, Self::Compaction, Self::Title, Self::Summary];
+    pub const ALL: [Self; 5] = [Self::Step, Self::Compaction, Self::Title, Self::Summary, Self::Sampling];
 
     /// Whether it is the usual one, which is not written down.
     pub(crate) fn is_step(&self) -> bool {

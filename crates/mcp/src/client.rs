@@ -17,6 +17,7 @@ pub mod link;
 pub mod naming;
 pub mod pins;
 mod resources;
+pub mod sampling;
 mod search;
 pub mod server;
 pub mod settings;
@@ -70,6 +71,8 @@ pub struct World {
     pub pins: Arc<dyn Pins>,
     /// What images may be.
     pub images: ImageLimits,
+    /// How often one that is idle is asked whether it is still there; [`HEALTH`](server::HEALTH).
+    pub health: Duration,
     /// Where it is kept what servers gave when the user signed in; nobody signs in where left out.
     pub tokens: Option<crate::oauth::Store>,
 }
@@ -82,7 +85,8 @@ impl World {
         // Whoever puts a server into the settings, or trusts a project that does, has said yes.
         let rules = Rules::default().builtin([Rule::new(PERMISSION, "*", Action::Allow)]);
         let root = haft_net::Url::from_file_path(&directory).map(String::from).unwrap_or_default();
-        Self { processes, gate, asker, rules, root, cache: None, pins, images: ImageLimits::default(), tokens: None }
+        let (images, health) = (ImageLimits::default(), server::HEALTH);
+        Self { processes, gate, asker, rules, root, cache: None, pins, images, health, tokens: None }
     }
 }
 
@@ -129,6 +133,11 @@ impl Servers {
     pub fn only(&self, name: &str) -> Option<Self> {
         let server = self.0.0.iter().find(|server| server.settings.name == name)?;
         Some(Self(Arc::new(All(vec![Arc::clone(server)]))))
+    }
+
+    /// Whether one of that name is used.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.0.iter().any(|server| server.settings.enabled && server.settings.name == name)
     }
 
     /// The first.

@@ -4,20 +4,28 @@
 //! run out. Where the server wants more than that, [`SignIn::begin`] finds out who signs people in there, who we are to
 //! them, and the page where the person says yes; [`SignIn::finish`] waits until that page comes back to this machine.
 //!
+//! Where no person signs in, [`Grant`] says how tokens are got instead: each time when one is needed and none is there.
+//!
 //! Every request goes through [`haft_net`]. Nothing here opens a browser or asks anybody.
 
 mod callback;
 mod credentials;
 mod exchange;
+mod machine;
 mod sign_in;
 mod store;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use rmcp::transport::auth::{AuthClient, AuthorizationManager, OAuthClientConfig};
+use haft_net::Url;
+use rmcp::transport::auth::{
+    AuthClient, AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataResolution, OAuthClientConfig,
+};
 
-pub use callback::{MAX_VISITORS, PATIENCE};
+pub use callback::PATIENCE;
 pub use exchange::MAX_ANSWER;
+pub use machine::{Grant, MAX_SECRET_FILE, Organisation};
 pub use rmcp::transport::auth::AuthError;
 pub use sign_in::SignIn;
 pub use store::{Kept, MAX_FILE, MAX_KEPT, State, Store};
@@ -50,9 +58,18 @@ pub struct Account {
     pub callback_port: Option<u16>,
     /// The address that the browser comes back to.
     pub redirect_uri: Option<String>,
+    /// How tokens are got.
+    pub grant: Grant,
+    /// The file with the private key that proves who we are, instead of `client_secret`. For [`Grant`]s without a person.
+    pub key_file: Option<PathBuf>,
 }
 
 impl Account {
+    /// Whether a person signs in there.
+    pub fn is_a_persons(&self) -> bool {
+        self.grant == Grant::Person
+    }
+
     /// Where the browser comes back to, if the port is not any.
     fn redirect(&self) -> String {
         match &self.redirect_uri {
@@ -79,6 +96,14 @@ pub enum OAuthError {
     /// Nobody went there in time.
     #[error("nobody signed in within five minutes; start again")]
     Late,
+    /// Tokens that need no person are not given.
+    #[error("{name} gave no token: {why}")]
+    NoToken {
+        /// The server.
+        name: String,
+        /// Why.
+        why: String,
+    },
     /// The servers do not do what the protocol wants of them, or cannot be reached.
     #[error("signing in at {name} failed")]
     Failed {
@@ -99,16 +124,22 @@ pub enum OAuthError {
 }
 
 /// `http` as a client that shows what is stored for `account`. Where nothing is, it shows nothing, and the server's
-/// refusal says what it wants.
+/// refusal says what it wants. Where no person signs in, tokens are got first.
 ///
 /// # Errors
 ///
-/// When the address is none or the store cannot be read.
+/// When the address is none, the store cannot be read, or nobody gives tokens.
 pub async fn authorized<C>(store: &Store, account: &Account, http: C) -> Result<AuthClient<C>, OAuthError> {
-    let mut manager = manager(store, account).await?;
+    let (mut manager, exchange) = manager(store, account).await?;
+    if !account.is_a_persons() {
+        machine::current(store, account).await?;
+        prepare_machine(&mut manager, account)
+            .map_err(|source| OAuthError::Failed { name: account.name.clone(), source: Box::new(source) })?;
+        return Ok(AuthClient::new(http, manager));
+    }
     if let Some(kept) = store.get(&account.name, &account.url)?
         && kept.tokens.is_some()
-        && let Err(error) = prepare(&mut manager, account, &kept).await
+        && let Err(error) = prepare(&mut manager, &exchange, account, &kept).await
     {
         // What is stored may do for a while; it cannot be made new.
         tracing::info!(
@@ -120,9 +151,32 @@ pub async fn authorized<C>(store: &Store, account: &Account, http: C) -> Result<
     Ok(AuthClient::new(http, manager))
 }
 
+/// Gets tokens for `account`, where no person signs in, unless there are some that hold. Takes a minute at most.
+///
+/// # Errors
+///
+/// When nobody gives any.
+pub async fn fetch(store: &Store, account: &Account) -> Result<(), OAuthError> {
+    machine::current(store, account).await.map(drop)
+}
+
+/// Readies `manager` for a server whose tokens [`Credentials`] gets: there is nothing to renew, so it asks nobody.
+fn prepare_machine(manager: &mut AuthorizationManager, account: &Account) -> Result<(), AuthError> {
+    let mut nobody = AuthorizationMetadata::default();
+    nobody.authorization_endpoint.clone_from(&account.url);
+    nobody.token_endpoint.clone_from(&account.url);
+    manager.set_metadata(nobody);
+    manager.configure_client_id(account.client_id.as_deref().unwrap_or_default())
+}
+
 /// Readies `manager` to get new tokens for what is `kept`.
-async fn prepare(manager: &mut AuthorizationManager, account: &Account, kept: &Kept) -> Result<(), AuthError> {
-    let found = manager.resolve_metadata().await?;
+async fn prepare(
+    manager: &mut AuthorizationManager,
+    exchange: &Exchange,
+    account: &Account,
+    kept: &Kept,
+) -> Result<(), AuthError> {
+    let found = discover(manager, exchange, account, None).await?;
     manager.set_metadata(found.metadata);
     // Forgets what another server gave.
     if !manager.initialize_from_store().await? {
@@ -143,9 +197,23 @@ pub async fn needs_registration(store: &Store, account: &Account, challenge: Opt
     if account.client_id.is_some() {
         return false;
     }
-    let Ok(manager) = manager(store, account).await else { return false };
-    let Ok(found) = manager.resolve_metadata_from_challenge(challenge).await else { return false };
+    let Ok((manager, exchange)) = manager(store, account).await else { return false };
+    let Ok(found) = discover(&manager, &exchange, account, challenge).await else { return false };
     found.metadata.registration_endpoint.is_none() && found.source.is_discovered() && account.client_page.is_none()
+}
+
+/// Has the next request get other tokens for `account`, where that needs no person: the server refuses those that it was
+/// shown. `challenge` is what it said. Says whether that may help.
+pub fn renewed(store: &Store, account: &Account, challenge: Option<&str>) -> bool {
+    if account.is_a_persons() {
+        return false;
+    }
+    let challenge: Option<String> = challenge.map(|said| said.chars().take(MAX_CHALLENGE).collect());
+    let forgotten = machine::refused(store, account, challenge.as_deref());
+    if let Err(error) = &forgotten {
+        tracing::warn!(server = account.name, error = haft_tool::with_causes(error), "its tokens are not forgotten");
+    }
+    forgotten.is_ok()
 }
 
 /// Remembers what a server said when it refused a request, for the next sign-in.
@@ -165,11 +233,59 @@ pub fn challenged(store: &Store, account: &Account, challenge: &str) {
     }
 }
 
-async fn manager(store: &Store, account: &Account) -> Result<AuthorizationManager, OAuthError> {
+async fn manager(store: &Store, account: &Account) -> Result<(AuthorizationManager, Arc<Exchange>), OAuthError> {
     let failed = |source| OAuthError::Failed { name: account.name.clone(), source: Box::new(source) };
     let exchange = Exchange::new().map_err(|error| failed(AuthError::InternalError(haft_tool::with_causes(&error))))?;
-    let made = AuthorizationManager::new_with_oauth_http_client(account.url.as_str(), Arc::new(exchange)).await;
+    let exchange = Arc::new(exchange);
+    let made = AuthorizationManager::new_with_oauth_http_client(account.url.as_str(), exchange.clone()).await;
     let mut manager = made.map_err(failed)?;
     manager.set_credential_store(Credentials::new(store.clone(), account));
-    Ok(manager)
+    Ok((manager, exchange))
+}
+
+/// Who signs people in at the server of `account`. `challenge` is what it said when it refused a request.
+async fn discover(
+    manager: &AuthorizationManager,
+    exchange: &Exchange,
+    account: &Account,
+    challenge: Option<&str>,
+) -> Result<AuthorizationMetadataResolution, AuthError> {
+    let found = manager.resolve_metadata_from_challenge(challenge).await;
+    let Err(AuthError::AuthorizationServerMismatch { expected_issuer, received_issuer }) = &found else { return found };
+    // Servers of the first revision (2025-03-26) describe themselves at the root of their host, whatever they are called
+    // below it. Whoever names somebody to sign people in, as later ones do, is taken at their word.
+    if exchange.has_seen_a_resource() || !is_at_root(&account.url, expected_issuer, received_issuer) {
+        return found;
+    }
+    exchange.rename(received_issuer, expected_issuer);
+    let mut found = manager.resolve_metadata_from_challenge(challenge).await?;
+    found.metadata.issuer = Some(received_issuer.clone());
+    Ok(found)
+}
+
+/// Whether `expected` is the root of the host that `server` is on, and `received` a name on the same host.
+fn is_at_root(server: &str, expected: &str, received: &str) -> bool {
+    let [Ok(server), Ok(expected), Ok(received)] = [server, expected, received].map(Url::parse) else { return false };
+    let is_there = |url: &Url| url.origin() == server.origin() && url.query().is_none() && url.fragment().is_none();
+    is_there(&expected) && is_there(&received) && expected.path() == "/"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_name_is_taken_on_the_same_host_only() {
+        let row = |expected: &str, received: &str, want: bool| {
+            assert_eq!(is_at_root("https://a.example/mcp", expected, received), want, "{expected} {received}");
+        };
+        row("https://a.example", "https://a.example/oauth", true);
+        row("https://a.example/", "https://a.example/oauth", true);
+        row("https://a.example/", "https://b.example/", false);
+        row("https://a.example/", "http://a.example/oauth", false);
+        row("https://a.example/", "https://a.example:8443/oauth", false);
+        row("https://a.example/one", "https://a.example/two", false);
+        row("https://b.example/", "https://b.example/oauth", false);
+        row("https://a.example/", "nonsense", false);
+    }
 }

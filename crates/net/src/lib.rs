@@ -15,6 +15,8 @@
 //! [`Web`] fetches what anybody may have named, one step at a time: it says where a URL leads before it goes there, and
 //! then goes exactly there.
 //!
+//! [`Callback`] is the other direction: the page of a sign-in that comes back to this machine.
+//!
 //! How far requests may go, through which proxies, and whom they trust, is the same for the whole process:
 //! [`Network::install`] says it once, and every client comes through the same gate before a name is looked up.
 //!
@@ -22,6 +24,7 @@
 
 mod address;
 mod body;
+mod callback;
 mod files;
 mod names;
 mod network;
@@ -32,6 +35,7 @@ mod web;
 
 pub use address::{Inside, inside};
 pub use body::body;
+pub use callback::{Callback, Came, MAX_VISITORS};
 pub use files::{BadFile, Identity};
 pub use network::{Network, Settings, hopeless};
 pub use proxy::Proxy;

@@ -19,7 +19,7 @@ use crate::recorder::around;
 use crate::stamp::{ContentHash, Stamp};
 use crate::target::Bounds;
 use crate::write::{self, IfExists};
-use crate::{FilesError, Found, Located, Protection, Recorder, Target};
+use crate::{FilesError, Found, Located, Protection, Recorder, Standing, Target};
 
 /// Most entries of one folder that are listed.
 pub const MAX_ENTRIES: usize = 100_000;
@@ -268,6 +268,20 @@ impl Files {
             Ok(stamp)
         })
         .await
+    }
+
+    /// Says that a program has worked on a file that was written with the same grant: what stands there now is a part of
+    /// what the call changed. Nothing comes of it where the file may not be written.
+    pub async fn reworked(&self, grant: &Grant, target: &Target) {
+        let Ok(path) = for_writing(grant, target.path()) else { return };
+        let (pen, files) = (grant.pen(), self.clone());
+        blocking(move || {
+            if let Some(recorder) = files.recorder() {
+                recorder.reworked(pen.asker(), &path, Standing::at(&path));
+            }
+            files.wrote([path.as_path()]);
+        })
+        .await;
     }
 
     /// Makes the folder and those above it. It is none where it was there already.

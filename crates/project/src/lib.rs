@@ -26,6 +26,7 @@ mod standing;
 mod target;
 mod transaction;
 mod tree;
+mod watch;
 mod worktree;
 mod write;
 
@@ -51,5 +52,6 @@ pub use standing::Standing;
 pub use target::{Found, Located, Outside, Target};
 pub use transaction::{Becomes, Change};
 pub use tree::{Diff, Look, MAX_TREE, Refused, Seen, Spot, Tree, Was};
+pub use watch::{Happened, MAX_WATCHED, NotWatched, Watcher};
 pub use worktree::{MAX_TREES, Merge, Worktree, WorktreeError};
 pub use write::IfExists;

@@ -20,6 +20,9 @@ pub trait Recorder: Send + Sync + fmt::Debug {
     /// order.
     fn after_files(&self, announced: Announced, happened: bool, files: Vec<Standing>);
 
+    /// What a program that `asker`'s call ran has left of a file that the same call had written before.
+    fn reworked(&self, asker: &Asker, path: &Path, now: Standing);
+
     /// A command is about to run for `asker` that may change files. The value is handed back to
     /// [`Recorder::after_command`].
     fn before_command(&self, asker: &Asker) -> Commanded;

@@ -9,6 +9,7 @@
 mod ask;
 mod clock;
 mod event;
+mod file_event;
 mod history;
 pub mod hook;
 mod id;
@@ -21,6 +22,7 @@ mod todo;
 pub use ask::{Ask, AskedBy, Reply};
 pub use clock::Clock;
 pub use event::{Event, Status};
+pub use file_event::{FileChange, FileEvent};
 pub use history::{History, Turned};
 pub use id::{AskId, BadId, EventId, Id, MessageId, OutputId, PartId, QuestionId, SessionId};
 pub use message::{

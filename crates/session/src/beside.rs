@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use haft_llm::{Chunk, Content, Message as Asked, Purpose, Request, Usage};
+use haft_llm::{Chunk, Content, Finish, Message as Asked, Purpose, Request, Usage};
 use haft_protocol::{Session, Tokens};
 
 use crate::Agent;
@@ -20,7 +20,7 @@ const MAX_OUTPUT: u64 = 4_096;
 /// How often a request that failed is tried again.
 const RETRIES: u32 = 2;
 /// How long it may take in all.
-const MAX_TIME: Duration = Duration::from_secs(60);
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Who is asked.
 pub(crate) struct Helper {
@@ -34,6 +34,8 @@ pub(crate) struct Helper {
 pub(crate) struct Heard {
     /// The whole answer, if there is one.
     pub text: Option<String>,
+    /// Whether there was more, which it might not write.
+    pub cut: bool,
     pub used: Tokens,
     pub cost: f64,
 }
@@ -82,7 +84,7 @@ impl Helper {
 }
 
 impl Heard {
-    async fn listen(&mut self, model: &Model, request: &Request) {
+    pub(crate) async fn listen(&mut self, model: &Model, request: &Request) {
         for attempt in 1..=RETRIES + 1 {
             let mut stream = model.provider.stream(request.clone());
             let (mut text, mut usage, mut broken) = (String::new(), Usage::default(), None);
@@ -90,7 +92,10 @@ impl Heard {
                 match next {
                     Ok(Chunk::Text(words)) if text.len() < MAX_ANSWER => text.push_str(&words),
                     Ok(Chunk::Usage(used)) => usage = used,
-                    Ok(Chunk::Finish(_)) => break,
+                    Ok(Chunk::Finish(finish)) => {
+                        self.cut = finish == Finish::Length;
+                        break;
+                    }
                     Ok(_) => {}
                     Err(error) => {
                         broken = Some(error);

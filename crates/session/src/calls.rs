@@ -12,8 +12,8 @@ use haft_protocol::{
     ToolState,
 };
 use haft_tool::{
-    Allowing, Attachment, Belongings, Call, CallId, Delegate, Host, INVALID, Marks, Output, PlanFile, Registry, Task,
-    TaskResult, ToolError, parse_arguments,
+    Allowing, Attachment, Belongings, Call, CallId, Delegate, Host, INVALID, Marks, Output, PlanFile, Registry,
+    Sampled, Sampling, Task, TaskResult, ToolError, parse_arguments,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -321,6 +321,10 @@ impl Host for CallHost {
             let result = crew.working_in(&apart).delegate(grant, rules, task, model, &self.cancel, &tell).await;
             if goes_on && result.is_ok() { result } else { self.carried_over(apart, result).await }
         })
+    }
+
+    fn sample<'a>(&'a self, _grant: &'a Grant, asked: Sampling) -> BoxFuture<'a, Result<Sampled, ToolError>> {
+        Box::pin(async move { crate::sampling::sample(self.crew()?, asked).await })
     }
 
     fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>> {

@@ -9,5 +9,7 @@ pub(crate) const SHELL: &str = "bash";
 pub(crate) const TASK: &str = "task";
 /// Puts what was done elsewhere in its place, all of it or nothing.
 pub(crate) const PATCH: &str = "apply_patch";
+/// Shows what a server of tools has to be read.
+pub(crate) const RESOURCE: &str = "read_mcp_resource";
 /// Loads instructions for one kind of work.
 pub(crate) const SKILL: &str = "skill";

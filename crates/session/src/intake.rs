@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::join_all;
-use haft_protocol::{MessageId, ModelRef, OutputFormat, PartKind};
+use haft_protocol::{MessageId, ModelRef, Object, OutputFormat, PartKind};
 use haft_tool::{Output, ToolError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,7 @@ use crate::cast::{Cast, Casting, find_subagent};
 use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, split};
 use crate::error::SessionError;
 use crate::form::Form;
-use crate::hands::{READ, SHELL, TASK};
+use crate::hands::{READ, RESOURCE, SHELL, TASK};
 use crate::hooked::{commanded, prompted};
 use crate::mention::{Lines, Mention, lines, mentions};
 use crate::prompt::{Author, Delivery, bad, title};
@@ -26,6 +27,9 @@ use crate::setup::Setup;
 
 /// Most bytes of text that the files of one prompt may add to it.
 const MAX_SHOWN: usize = 512 * 1024;
+
+/// Longest that servers which nobody spoke to yet are waited for, where a prompt names something of theirs.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A prompt that can be stored.
 pub(crate) struct Taken {
@@ -53,8 +57,10 @@ pub(crate) struct Intake {
 enum Leave {
     /// The person wrote it: naming it is the leave.
     Given,
-    /// It stands in a command's template: the gate is asked.
-    Asked,
+    /// It stands in a command's template: the gate is asked, and an agent is handed nothing without it.
+    Template,
+    /// A model wrote it: the gate is asked, and what names an agent is only a word.
+    Model,
 }
 
 impl Intake {
@@ -82,7 +88,7 @@ impl Intake {
             None => {
                 let leave = match prompt.author {
                     Author::Person => Some(Leave::Given),
-                    Author::Model => Some(Leave::Asked),
+                    Author::Model => Some(Leave::Model),
                     Author::Program => None,
                 };
                 let named =
@@ -103,7 +109,7 @@ impl Intake {
             shown.add(&name, path, None, &input, output);
         }
         for (mention, leave) in named {
-            self.show(&id, &mention, leave, &mut shown).await?;
+            self.show(&id, &prompt.text, &mention, leave, &mut shown).await?;
         }
         let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
         let mut parts: Vec<PartKind> = std::iter::once(words).chain(shown.parts).collect();
@@ -168,7 +174,7 @@ impl Intake {
         let text = texts.await.into_iter().collect::<Result<String, SessionError>>()?;
         let by_person = if prompt.author == Author::Person { mentions(arguments) } else { Vec::new() };
         let leave = |mention: Mention| {
-            let leave = if by_person.contains(&mention) { Leave::Given } else { Leave::Asked };
+            let leave = if by_person.contains(&mention) { Leave::Given } else { Leave::Template };
             (mention, leave)
         };
         let named = if command.literal { mentions(arguments) } else { mentions(&written) };
@@ -184,10 +190,12 @@ impl Intake {
         }
     }
 
-    /// Shows what a mention names: a file, a folder, an agent. Anything else is only a word.
+    /// Shows what a mention in `text` names: a file, a folder, a resource of a server, an agent. Anything else is only a
+    /// word.
     async fn show(
         &self,
         id: &MessageId,
+        text: &str,
         mention: &Mention,
         leave: Leave,
         shown: &mut Shown,
@@ -195,6 +203,9 @@ impl Intake {
         let (setup, looked) = (Arc::clone(&self.setup), mention.clone());
         let found = tokio::task::spawn_blocking(move || find(&setup, &looked)).await.unwrap_or_default();
         if let Some((path, range)) = found {
+            if shown.has(&path, range) {
+                return Ok(());
+            }
             let (output, input) = self.read(id, &path, range, leave).await;
             match output {
                 Ok(output) => shown.add(&mention.name, &path, range, &input, output),
@@ -205,16 +216,28 @@ impl Intake {
             }
             return Ok(());
         }
-        // What a model or a template names is no wish of the person's.
-        let agent = [&mention.name, &mention.trimmed].into_iter().find_map(|name| find_subagent(&self.setup, name));
-        if let Some(agent) = agent.filter(|_| leave == Leave::Given) {
-            // Without a tool for it there is nothing to tell the model to do.
-            if self.calls.registry.find(TASK).is_ok() {
-                shown.say(format!(
-                    "The user wants the agent {} for this: call {TASK} with it, and tell it everything from this message that it needs.",
-                    agent.name
-                ));
+        if let Some(named) = self.resource(mention) {
+            match self.read_resource(id, &named, leave).await {
+                Ok(output) => shown.resource(&named, text, output),
+                Err(ToolError::Denied(denied)) if !denied.may_go_on() => {
+                    return Err(SessionError::Refused(denied.to_string()));
+                }
+                Err(error) => shown.say(format!("Failed to read MCP resource {}: {error}", named.uri)),
             }
+            return Ok(());
+        }
+        let agent = [&mention.name, &mention.trimmed].into_iter().find_map(|name| find_subagent(&self.setup, name));
+        // What a model names is no wish of the person's, and what a template names is no leave of theirs.
+        let Some(agent) = agent.filter(|_| leave != Leave::Model) else { return Ok(()) };
+        // Without a tool for it there is nothing to tell the model to do.
+        if self.calls.registry.find(TASK).is_ok() {
+            let who = if leave == Leave::Given { "user" } else { "command" };
+            shown.say(format!(
+                "The {who} wants the agent {} for this: call {TASK} with it, and tell it everything from this message that it needs.",
+                agent.name
+            ));
+        }
+        if leave == Leave::Given {
             shown.parts.push(PartKind::Agent { name: agent.name, source: None });
         }
         Ok(())
@@ -236,9 +259,32 @@ impl Intake {
         let by_hand = self.calls.by_hand(&self.setup.registry);
         let calls = match leave {
             Leave::Given => &by_hand,
-            Leave::Asked => &self.calls,
+            Leave::Template | Leave::Model => &self.calls,
         };
         (self.call(calls, id, READ, input.clone()).await, input)
+    }
+
+    /// What a mention names of a server: `server:uri`.
+    fn resource(&self, mention: &Mention) -> Option<Resource> {
+        let servers = self.setup.options.resources.as_ref()?;
+        // No address ends with what ends a sentence, as far as anybody writes one in it.
+        [&mention.trimmed, &mention.name].into_iter().find_map(|name| {
+            let (server, uri) = name.split_once(':').filter(|(_, uri)| !uri.is_empty())?;
+            let mention = format!("@{name}");
+            servers.has(server).then(|| Resource { server: server.to_owned(), uri: uri.to_owned(), mention })
+        })
+    }
+
+    /// Reads what a server has, through the tool's own door.
+    async fn read_resource(&self, id: &MessageId, named: &Resource, leave: Leave) -> Result<Output, ToolError> {
+        // A server that nobody needed so far says only now that it has something.
+        self.setup.registry.ready(PATIENCE).await;
+        let registry = self.setup.registry.now();
+        let calls = match leave {
+            Leave::Given => self.calls.by_hand(&registry),
+            Leave::Asked => Calls { registry, ..self.calls.clone() },
+        };
+        self.call(&calls, id, RESOURCE, json!({ "server": named.server, "uri": named.uri })).await
     }
 
     async fn call(&self, calls: &Calls, id: &MessageId, tool: &str, input: Value) -> Result<Output, ToolError> {
@@ -285,12 +331,35 @@ fn find(setup: &Setup, mention: &Mention) -> Option<(PathBuf, Option<Lines>)> {
     })
 }
 
+/// Something of a server that a prompt names.
+struct Resource {
+    server: String,
+    uri: String,
+    /// As the prompt names it.
+    mention: String,
+}
+
+impl Resource {
+    /// Where it stands in `text`, as clients of the reference's server read it.
+    fn source(&self, text: &str) -> Object {
+        let start = text.find(&self.mention).map_or(0, |at| text[..at].chars().count());
+        let end = start + self.mention.chars().count();
+        let value = json!({
+            "type": "resource", "clientName": self.server, "uri": self.uri,
+            "text": { "value": self.mention, "start": start, "end": end },
+        });
+        if let Value::Object(source) = value { source } else { Object::new() }
+    }
+}
+
 /// The parts that show what a prompt names.
 #[derive(Default)]
 struct Shown {
     parts: Vec<PartKind>,
     /// Bytes of text so far.
     bytes: usize,
+    /// What is shown already, by whatever name.
+    files: Vec<(PathBuf, Option<Lines>)>,
 }
 
 impl Shown {
@@ -299,11 +368,42 @@ impl Shown {
         self.parts.push(PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None });
     }
 
+    /// Shows what reading `named`, which stands in the prompt's `text`, gave.
+    fn resource(&mut self, named: &Resource, text: &str, output: Output) {
+        let Resource { server, uri, .. } = named;
+        if self.bytes + output.text.len() > MAX_SHOWN {
+            let why = format!(
+                "MCP resource {uri} of {server} is not shown: there is too much already. Read it with {RESOURCE}."
+            );
+            return self.say(why);
+        }
+        self.say(format!("Reading MCP resource: {server} ({uri})"));
+        if !output.text.is_empty() {
+            self.say(output.text);
+        }
+        let source = Some(named.source(text));
+        if output.attachments.is_empty() {
+            let (mime, filename) = ("text/plain".to_owned(), Some(uri.clone()));
+            return self.parts.push(PartKind::File { mime, filename, url: uri.clone(), source });
+        }
+        self.parts.extend(output.attachments.into_iter().map(|file| PartKind::File {
+            mime: file.mime,
+            filename: file.filename,
+            url: file.url,
+            source: source.clone(),
+        }));
+    }
+
+    fn has(&self, path: &Path, range: Option<Lines>) -> bool {
+        self.files.iter().any(|(shown, lines)| shown == path && *lines == range)
+    }
+
     /// Shows what reading `path` gave: in words for the model, and as a file for people.
     fn add(&mut self, name: &str, path: &Path, range: Option<Lines>, input: &Value, output: Output) {
         if self.bytes + output.text.len() > MAX_SHOWN {
             return self.say(format!("{name} is not shown: there is too much already. Read it with {input}."));
         }
+        self.files.push((path.to_path_buf(), range));
         self.say(format!("The user shows {name}. Reading it with {input} gave:\n{}", output.text));
         if !output.attachments.is_empty() {
             let files = output.attachments.into_iter();
@@ -339,6 +439,14 @@ fn escaped(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_resource_is_named_is_told_in_characters() {
+        let named = Resource { server: "d".to_owned(), uri: "x://a".to_owned(), mention: "@d:x://a".to_owned() };
+        let want = json!({"type": "resource", "clientName": "d", "uri": "x://a",
+                          "text": {"value": "@d:x://a", "start": 2, "end": 10}});
+        assert_eq!(Value::from(named.source("é @d:x://a!")), want);
+    }
 
     #[test]
     fn a_path_in_an_address_keeps_its_own_marks() {

@@ -189,23 +189,28 @@ fn guard(commands: Commands) -> Vec<Rule> {
 }
 
 /// Questions about what is secret: by the name that files have in rules, and about entering its folders from outside, so
-/// that leave for all of a home is none for the keys in it. What is kept there for the agent stays open.
+/// that leave for all of a home is none for the keys in it. What is kept there for the agent stays open. Skills outside are
+/// for reading: what stands in them is told to models in other projects too.
 fn secrets(folders: &Folders) -> Vec<Rule> {
     let Folders { base, secrets, .. } = folders;
     let rows = |permission: &str, path: &Path, action: Action| {
         let path = path.display().to_string().to_lowercase();
         [path.clone(), format!("{path}/*")].map(|pattern| Rule::new(permission, &pattern, action))
     };
-    let row = |path: &Path, action: Action| {
+    let row_with = |path: &Path, action: Action, edit: Action| {
         let (named, inside) = (from(base, path), path.starts_with(base));
-        let files = ["read", "edit"].into_iter().flat_map(move |permission| rows(permission, &named, action));
+        let files = [("read", action), ("edit", edit)];
+        let files = files.into_iter().flat_map(move |(permission, action)| rows(permission, &named, action));
         let entering = (!inside).then(|| rows("external_directory", path, action)).into_iter().flatten();
         files.chain(entering).collect::<Vec<Rule>>()
     };
+    let row = |path: &Path, action: Action| row_with(path, action, action);
     let closed = secrets.iter().filter(|path| !base.starts_with(path) && path.parent().is_some());
     let Folders { outputs, temp, plans, skills, .. } = folders;
-    let open = [outputs, temp, plans].into_iter().chain(skills).filter(|path| path.parent().is_some());
-    closed.flat_map(|path| row(path, Ask)).chain(open.flat_map(|path| row(path, Allow))).collect()
+    let is_below = |path: &&PathBuf| path.parent().is_some();
+    let open = [outputs, temp, plans].into_iter().filter(is_below).flat_map(|path| row(path, Allow));
+    let told = skills.iter().filter(is_below).flat_map(|path| row_with(path, Allow, Ask));
+    closed.flat_map(|path| row(path, Ask)).chain(open).chain(told).collect()
 }
 
 /// `rule` with the folder that its pattern begins with in `{ }`; once for each folder, where there are several.
@@ -281,6 +286,9 @@ mod tests {
         check("read", "../.netrc2", Allow);
         check("edit", "../../../data/approvals.json", Ask);
         check("read", "../../../data/output/x", Allow);
+        // What is told in other projects too is read and not changed.
+        check("read", "../../../skills/a/ref.md", Allow);
+        check("edit", "../../../skills/a/ref.md", Ask);
         let at = |base: &str| Folders { base: base.into(), ..folders() };
         let row = |base: &str, permission: &str, value: &str, want: Action| {
             let rules = compose(&at(base), &[], &[], &[], Commands::Free);

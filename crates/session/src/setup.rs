@@ -57,6 +57,8 @@ pub struct Options {
     pub notes: Vec<Arc<dyn Note>>,
     /// Who has further commands: prompts that somebody else writes.
     pub prompts: Option<Arc<dyn Prompts>>,
+    /// Which servers of tools a prompt may name to have something of theirs shown.
+    pub resources: Option<Arc<dyn Resources>>,
     /// Who reads those that are at an address; they are left out where nobody does.
     pub pages: Option<Arc<dyn Pages>>,
     /// How far it may go by itself.
@@ -140,6 +142,12 @@ pub trait Prompts: Send + Sync {
     ///
     /// A text for people that says why there is none.
     fn get<'a>(&'a self, name: &'a str, arguments: Vec<String>) -> BoxFuture<'a, Result<String, String>>;
+}
+
+/// Servers of tools that have something to be read. What it is, their tool `read_mcp_resource` reads.
+pub trait Resources: Send + Sync {
+    /// Whether there is a server called `server`. Asks nobody.
+    fn has(&self, server: &str) -> bool;
 }
 
 /// Finds models by their names.

@@ -251,6 +251,11 @@ impl Recorder for Snapshots {
         }
     }
 
+    fn reworked(&self, asker: &Asker, path: &Path, now: Standing) {
+        let now = self.state(now);
+        self.inner.ledger.reworked(&asker.session, asker.call.as_ref(), path, now);
+    }
+
     fn before_command(&self, asker: &Asker) -> Commanded {
         let Some(around) = &self.inner.around else { return Commanded(0) };
         let begun = |started| self.inner.ledger.began(&asker.session, asker.call.as_ref(), started);

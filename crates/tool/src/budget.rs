@@ -1,7 +1,9 @@
 //! Which definitions of tools a request has room for.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::registry::Entry;
 use crate::{Registry, Spec};
 
 /// The tool that finds those whose definitions are not sent.
@@ -25,8 +27,16 @@ pub fn tokens(bytes: usize) -> usize {
 impl Spec {
     /// About how many tokens its definition takes in a request.
     pub fn tokens(&self) -> usize {
+        #[derive(Serialize)]
+        struct Sent<'a> {
+            name: &'a str,
+            description: &'a str,
+            parameters: &'a Value,
+        }
         let Self { name, description, parameters } = self;
-        tokens(json!({ "name": name, "description": description, "parameters": parameters }).to_string().len())
+        let sent = Sent { name, description, parameters };
+        // Text and JSON are always written.
+        tokens(serde_json::to_string(&sent).map_or(0, |text| text.len()))
     }
 }
 
@@ -39,7 +49,7 @@ impl Registry {
     #[must_use]
     pub fn fitted(&self, budget: usize) -> Self {
         let sent = self.tools.values().filter(|entry| entry.source.is_some() && entry.offered);
-        let over = sent.map(|entry| entry.spec().tokens()).sum::<usize>() > budget;
+        let over = sent.map(Entry::tokens).sum::<usize>() > budget;
         let mut fitted = self.clone();
         let tools = std::sync::Arc::make_mut(&mut fitted.tools);
         for entry in tools.values_mut().filter(|entry| entry.source.is_some() && over && !entry.wanted) {

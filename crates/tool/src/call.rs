@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use serde_json::Value;
 
-use crate::{Belongings, Delegate, Hooks, Marks, Output, PlanFile, Registry, Task, TaskResult, ToolError};
+use crate::{
+    Belongings, Delegate, Hooks, Marks, Output, PlanFile, Registry, Sampled, Sampling, Task, TaskResult, ToolError,
+};
 
 /// The id that the model gave a call. Any text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -88,6 +90,11 @@ pub trait Host: Send + Sync {
     /// Lets the agent called `agent` go on from here, as soon as the calls of this step have ended; `text` is what it
     /// is told. Of several wishes in one step the last counts.
     fn switch_agent(&self, agent: &str, text: String) -> Result<(), ToolError>;
+    /// Has the session's model answer somebody who is no part of the conversation. The grant is the leave for it. Dropping
+    /// the future gives up.
+    fn sample<'a>(&'a self, _grant: &'a Grant, _asked: Sampling) -> BoxFuture<'a, Result<Sampled, ToolError>> {
+        Box::pin(async { Err(ToolError::Failed("there is no model here".to_owned())) })
+    }
     /// A hook put `input` in the place of the call's arguments. Whoever keeps the call keeps that.
     fn arguments_changed(&self, _input: &Value) {}
 }
@@ -221,6 +228,16 @@ impl Call {
     /// When the grant is for something else, the task cannot be begun, or it failed; the text says what happened.
     pub async fn delegate(&self, grant: &Grant, task: Task) -> Result<TaskResult, ToolError> {
         self.host.delegate(grant, task).await
+    }
+
+    /// Has the session's model answer `asked`, beside the conversation and without tools; `grant` is the leave for it. Takes
+    /// a minute at most; dropping the future gives up.
+    ///
+    /// # Errors
+    ///
+    /// When there is no model here, it may cost no more, or it does not answer.
+    pub async fn sample(&self, grant: &Grant, asked: Sampling) -> Result<Sampled, ToolError> {
+        self.host.sample(grant, asked).await
     }
 
     /// Calls another tool as the model would have: kept as a call of its own, behind the same rules.

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use serde_json::Value;
 
 use crate::{
-    Allowing, Belongings, Call, CallId, Delegate, Host, Marks, Output, PlanFile, Registry, Task, TaskEnd, TaskResult,
-    ToolError,
+    Allowing, Belongings, Call, CallId, Delegate, Host, Marks, Output, PlanFile, Registry, Sampled, Sampling, Task,
+    TaskEnd, TaskResult, ToolError,
 };
 
 /// A host for calls that belong to no session. Nobody is there to answer: what the rules leave open is denied.
@@ -54,6 +54,8 @@ struct Crew {
     registry: Option<Registry>,
     plan: Option<PlanFile>,
     switched: Vec<(String, String)>,
+    says: Option<String>,
+    sampled: Vec<Sampling>,
 }
 
 impl FakeHost {
@@ -124,6 +126,16 @@ impl FakeHost {
     /// The agents that were to go on, and what they were told.
     pub fn switched(&self) -> Vec<(String, String)> {
         self.inner.crew().switched.clone()
+    }
+
+    /// What its model answers whoever borrows it; there is none before this.
+    pub fn model_says(&self, text: &str) {
+        self.inner.crew().says = Some(text.to_owned());
+    }
+
+    /// What its model was asked so far.
+    pub fn sampled(&self) -> Vec<Sampling> {
+        self.inner.crew().sampled.clone()
     }
 
     /// Answers the next questions with `answers`. Without any they fail, as nobody is there.
@@ -237,6 +249,14 @@ impl Host for Inner {
             let end = if background { TaskEnd::Running } else { TaskEnd::Complete };
             result.map(|text| TaskResult { session, end, text, metadata }).map_err(ToolError::Failed)
         })
+    }
+
+    fn sample<'a>(&'a self, _grant: &'a Grant, asked: Sampling) -> BoxFuture<'a, Result<Sampled, ToolError>> {
+        let mut crew = self.crew();
+        crew.sampled.push(asked);
+        let said = crew.says.clone();
+        let sampled = said.map(|text| Sampled { text, model: "fake".to_owned(), cut: false });
+        Box::pin(async { sampled.ok_or_else(|| ToolError::Failed("there is no model here".to_owned())) })
     }
 
     fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use crate::decode::bare;
-use crate::source::Sources;
+use crate::source::{Said, Sources};
 use crate::tool::Erased;
 use crate::truncate::Limits;
 use crate::{AnyTool, Call, Hooks, Output, Source, Spec, Tool, ToolError, keep};
@@ -56,6 +56,8 @@ pub struct Registry {
 #[derive(Clone)]
 pub(crate) struct Entry {
     tool: Arc<dyn AnyTool>,
+    /// What it said of itself, if that need not be asked again.
+    said: Option<Arc<Said>>,
     permission: Arc<str>,
     pub(crate) offered: bool,
     /// The user wants it offered.
@@ -73,16 +75,25 @@ pub(crate) struct Entry {
 impl Entry {
     fn new(tool: Arc<dyn AnyTool>, source: Option<Arc<str>>) -> Self {
         let (permission, offered) = (tool.permission().into(), tool.offered());
-        Self { tool, permission, offered, wanted: false, small: false, source, held: false, note: None }
+        Self { tool, said: None, permission, offered, wanted: false, small: false, source, held: false, note: None }
     }
 
     pub(crate) fn spec(&self) -> Spec {
         let short = if self.small { self.tool.small() } else { None };
-        let mut spec = short.unwrap_or_else(|| self.tool.spec());
+        let said = || self.said.as_ref().map_or_else(|| self.tool.spec(), |said| said.spec.clone());
+        let mut spec = short.unwrap_or_else(said);
         if let Some(note) = &self.note {
             spec.description = format!("{}\n\n{note}", spec.description);
         }
         spec
+    }
+
+    /// About how many tokens its definition takes in a request.
+    pub(crate) fn tokens(&self) -> usize {
+        match &self.said {
+            Some(said) if !self.small && self.note.is_none() => said.tokens(),
+            Some(_) | None => self.spec().tokens(),
+        }
     }
 }
 
@@ -146,7 +157,8 @@ impl Registry {
         let found = sources.look(&self.known());
         let mut now = Self { sources: None, pending: sources.pending().into(), ..self.clone() };
         for one in found.iter() {
-            now.put(one.name.clone(), Entry::new(Arc::clone(&one.tool), Some(Arc::clone(&one.source))));
+            let entry = Entry::new(Arc::clone(&one.tool), Some(Arc::clone(&one.source)));
+            now.put(one.name.clone(), Entry { said: Some(Arc::clone(&one.said)), ..entry });
         }
         now
     }

@@ -1,13 +1,13 @@
 //! Where tools come from that come and go: servers of other programs, folders of scripts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 
-use crate::AnyTool;
+use crate::{AnyTool, Spec};
 
 /// Most tools of all sources together. Further ones are left out.
 pub const MAX_SOURCE_TOOLS: usize = 4096;
@@ -60,8 +60,27 @@ type Look = (Vec<u64>, Arc<[Found]>);
 pub(crate) struct Found {
     pub name: String,
     pub tool: Arc<dyn AnyTool>,
+    /// What it said of itself: many of them are asked for it again and again.
+    pub said: Arc<Said>,
     /// The source's name.
     pub source: Arc<str>,
+}
+
+/// What a tool said of itself when its source was looked at.
+pub(crate) struct Said {
+    pub spec: Spec,
+    tokens: OnceLock<usize>,
+}
+
+impl Said {
+    fn new(spec: Spec) -> Arc<Self> {
+        Arc::new(Self { spec, tokens: OnceLock::new() })
+    }
+
+    /// About how many tokens that takes in a request.
+    pub(crate) fn tokens(&self) -> usize {
+        *self.tokens.get_or_init(|| self.spec.tokens())
+    }
 }
 
 impl Sources {
@@ -90,7 +109,8 @@ impl Sources {
         for source in &self.all {
             let origin: Arc<str> = source.name().into();
             for tool in source.tools() {
-                let name = tool.spec().name;
+                let spec = tool.spec();
+                let name = spec.name.clone();
                 let why = if found.len() >= MAX_SOURCE_TOOLS {
                     "there are too many tools"
                 } else if !is_name(&name) {
@@ -103,7 +123,7 @@ impl Sources {
                     if taken.contains_key(&name) {
                         tracing::warn!(tool.name = name, source = &*origin, "a built-in tool is replaced");
                     }
-                    found.push(Found { name, tool, source: Arc::clone(&origin) });
+                    found.push(Found { name, tool, said: Said::new(spec), source: Arc::clone(&origin) });
                     continue;
                 };
                 let name: String = name.chars().take(MAX_TOOL_NAME).collect();

@@ -26,6 +26,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::env::harmless;
 pub(crate) use self::keeper::Keeper;
+pub(crate) use self::leave::secrets;
 use self::leave::{Asking, Leave, Wish};
 use self::report::{Left, NOTHING, Stopped, report};
 use self::window::Window;

@@ -7,6 +7,7 @@ use serde_json::json;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 
 use crate::beside::beside;
+use crate::text::{Text, lf};
 
 /// Lines around a change.
 const CONTEXT: usize = 4;
@@ -38,6 +39,22 @@ impl Diff {
         }
         let (path, old, new) = (path.to_owned(), old.to_owned(), new.to_owned());
         beside(move || Self::new(&path, &old, &new)).await
+    }
+
+    /// The same of what files hold; `None` is no file.
+    pub(crate) async fn of_bytes(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Self {
+        let (path, old, new) = (path.to_owned(), old.map(<[u8]>::to_vec), new.map(<[u8]>::to_vec));
+        beside(move || Self::decoded(&path, old.as_deref(), new.as_deref())).await
+    }
+
+    /// The same. Takes its time: older encodings take a while to be told.
+    pub(crate) fn decoded(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Self {
+        let text = |bytes: Option<&[u8]>| {
+            let bytes = bytes.unwrap_or_default();
+            let text = Text::read(bytes).map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |text| text.text);
+            lf(&text).into_owned()
+        };
+        Self::new(path, &text(old), &text(new))
     }
 
     /// Compares `old` and `new`, which are or were the content of the file at `path`.

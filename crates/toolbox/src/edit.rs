@@ -32,10 +32,12 @@ pub use self::how::How;
 #[doc(hidden)]
 pub use self::invariants::hold;
 pub(crate) use self::transaction::change_file;
+use crate::format::After;
 use crate::suits::patches;
 
 pub(crate) struct Edit {
     files: Files,
+    after: After,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -69,8 +71,8 @@ impl From<One> for Replacement {
 }
 
 impl Edit {
-    pub(crate) fn new(files: &Files) -> Self {
-        Self { files: files.clone() }
+    pub(crate) fn new(files: &Files, after: &After) -> Self {
+        Self { files: files.clone(), after: after.clone() }
     }
 }
 
@@ -93,7 +95,7 @@ impl Tool for Edit {
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
         let path = input.file_path.clone();
         let edits = edits(input)?;
-        change_file(&self.files, call, &path, edits).await
+        change_file(&self.files, &self.after, call, &path, edits).await
     }
 }
 

@@ -10,6 +10,7 @@ mod batch;
 mod beside;
 mod diff;
 pub mod edit;
+pub mod format;
 mod glob;
 mod grep;
 pub mod html;
@@ -37,6 +38,7 @@ mod webfetch;
 mod write;
 
 pub use bash::leave_to_run;
+pub use format::{AfterEdit, Formatters};
 pub use reach::reach;
 
 use std::time::Duration;
@@ -58,7 +60,7 @@ pub struct World {
 }
 
 /// What the user may set about tools.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// How much of an output a model is shown.
     pub output: Limits,
@@ -70,6 +72,8 @@ pub struct Options {
     pub instructions: Vec<String>,
     /// The skills there are. Without any there is no tool for them.
     pub skills: Skills,
+    /// What is done with files that tools wrote.
+    pub after_edit: AfterEdit,
 }
 
 impl Default for Options {
@@ -81,6 +85,7 @@ impl Default for Options {
             command_time: Duration::from_secs(120),
             instructions,
             skills: Skills::default(),
+            after_edit: AfterEdit::default(),
         }
     }
 }
@@ -92,19 +97,20 @@ pub fn builtin(world: &World) -> Registry {
 
 /// All built-in tools.
 pub fn builtin_with(world: &World, options: &Options) -> Registry {
+    let after = format::After::new(&world.files, &world.processes, &options.after_edit);
     let registry = Registry::default()
         .limited(options.output)
-        .with(patch::ApplyPatch::new(&world.files))
+        .with(patch::ApplyPatch::new(&world.files, &after))
         .with(bash::Bash::new(&world.files, &world.processes, options))
         .with(batch::Batch)
-        .with(edit::Edit::new(&world.files))
+        .with(edit::Edit::new(&world.files, &after))
         .with(glob::Glob::new(&world.files))
         .with(grep::Grep::new(&world.files))
         .with(job_kill::JobKill)
         .with(job_output::JobOutput)
         .with(list::List::new(&world.files))
-        .with(multiedit::MultiEdit::new(&world.files))
-        .with(patch::OldPatch::new(&world.files))
+        .with(multiedit::MultiEdit::new(&world.files, &after))
+        .with(patch::OldPatch::new(&world.files, &after))
         .with(plan::PlanEnter)
         .with(plan::PlanExit)
         .with(question::Question)
@@ -115,7 +121,7 @@ pub fn builtin_with(world: &World, options: &Options) -> Registry {
         .with(tool_call::ToolCall)
         .with(tool_search::ToolSearch)
         .with(webfetch::WebFetch::new(haft_net::Web::default(), options.images))
-        .with(write::Write::new(&world.files));
+        .with(write::Write::new(&world.files, &after));
     if options.skills.all.is_empty() { registry } else { registry.with(skill::LoadSkill::new(&options.skills)) }
 }
 

@@ -8,9 +8,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::edit::{One, change_file};
+use crate::format::After;
 
 pub(crate) struct MultiEdit {
     files: Files,
+    after: After,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,8 +25,8 @@ pub(crate) struct Input {
 }
 
 impl MultiEdit {
-    pub(crate) fn new(files: &Files) -> Self {
-        Self { files: files.clone() }
+    pub(crate) fn new(files: &Files, after: &After) -> Self {
+        Self { files: files.clone(), after: after.clone() }
     }
 }
 
@@ -40,7 +42,7 @@ impl Tool for MultiEdit {
 
     async fn run(&self, input: Input, call: &Call) -> Result<Output, ToolError> {
         let edits = input.edits.into_iter().map(Into::into).collect();
-        change_file(&self.files, call, &input.file_path, edits).await
+        change_file(&self.files, &self.after, call, &input.file_path, edits).await
     }
 }
 

@@ -12,6 +12,7 @@ mod place;
 mod plan;
 mod refusal;
 mod shown;
+mod tidied;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,8 +31,9 @@ use self::plan::{Outcome, Step, What, plan};
 pub use self::refusal::{Refusal, Why};
 use self::shown::{Shown, said};
 use crate::beside::beside;
+use crate::format::After;
 use crate::reach::reach;
-use crate::seen::{saw, unchanged};
+use crate::seen::unchanged;
 use crate::suits::patches;
 use crate::text::on_one_line;
 
@@ -42,6 +44,7 @@ const MAX_ALL: u64 = 64 * 1024 * 1024;
 
 pub(crate) struct ApplyPatch {
     files: Files,
+    after: After,
 }
 
 /// The same under the name it had before.
@@ -64,8 +67,8 @@ struct Scope {
 }
 
 impl ApplyPatch {
-    pub(crate) fn new(files: &Files) -> Self {
-        Self { files: files.clone() }
+    pub(crate) fn new(files: &Files, after: &After) -> Self {
+        Self { files: files.clone(), after: after.clone() }
     }
 
     /// Where the paths lead. Asks for folders outside the project.
@@ -162,18 +165,16 @@ impl ApplyPatch {
         let scope = self.scope(call, &patch).await?;
         let _turns = self.files.lock_all(&scope.targets).await;
         let old = self.old(call, &patch, &scope).await?;
-        let Planned { outcomes, shown, scope, old } = planned(self.files.clone(), patch, scope, old).await?;
+        let mut planned = planned(self.files.clone(), patch, scope, old).await?;
 
-        let grant = call.ask(shown.access(&outcomes, &scope.targets)).await?;
-        let changes = changes(&outcomes, &scope.targets, &old);
-        let written: Vec<Target> = changes.iter().map(|change| change.target.clone()).collect();
+        let grant = call.ask(planned.shown.access(&planned.outcomes, &planned.scope.targets)).await?;
+        let changes = changes(&planned.outcomes, &planned.scope.targets, &planned.old);
+        let changed: Vec<Target> = changes.iter().map(|change| change.target.clone()).collect();
         let stamps = self.files.apply(&grant, changes).await.map_err(|error| not_applied(&error))?;
-        for (target, stamp) in written.iter().zip(stamps) {
-            if let Some(stamp) = stamp {
-                saw(call, target, stamp);
-            }
-        }
-        Ok(Output::new(shown.title(), said(&outcomes, &scope.targets, &old))
+        let notes = self.tidied(call, &grant, &mut planned, &changed, &stamps).await;
+        planned.tell(&self.after, &changed);
+        let Planned { outcomes, shown, scope, old } = planned;
+        Ok(Output::new(shown.title(), said(&outcomes, &scope.targets, &old) + &notes)
             .meta("diff", shown.diff)
             .meta("files", shown.files)
             .meta("diagnostics", json!({}))
@@ -182,8 +183,8 @@ impl ApplyPatch {
 }
 
 impl OldPatch {
-    pub(crate) fn new(files: &Files) -> Self {
-        Self(ApplyPatch::new(files))
+    pub(crate) fn new(files: &Files, after: &After) -> Self {
+        Self(ApplyPatch::new(files, after))
     }
 }
 

@@ -9,7 +9,7 @@ use haft_tool::fake::FakeHost;
 use haft_tool::{Output, Registry, ToolError};
 use serde_json::Value;
 
-use crate::{World, builtin};
+use crate::{AfterEdit, Options, World, builtin_with};
 
 /// `base/project` with a folder `src` in it, `base/outside` beside it, and `base/outputs`.
 pub(crate) struct Scene {
@@ -26,6 +26,11 @@ impl Scene {
     }
 
     pub(crate) fn with_rules(rules: &[(&str, &str, Action)]) -> Self {
+        Self::with(rules, AfterEdit::default())
+    }
+
+    /// The same, where `after_edit` is done with files that tools wrote.
+    pub(crate) fn with(rules: &[(&str, &str, Action)], after_edit: AfterEdit) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(folder.path()).unwrap();
         for name in ["project/src", "outside", "outputs"] {
@@ -35,7 +40,8 @@ impl Scene {
         let bench = FakeHost::new(&base.join("outputs"), rules);
         let files = Files::new(base.join("project"), None);
         let processes = Processes::new("/bin/sh".into(), Vec::new());
-        let registry = builtin(&World { files, processes });
+        let options = Options { after_edit, ..Options::default() };
+        let registry = builtin_with(&World { files, processes }, &options);
         Self { registry, bench, base, _folder: folder }
     }
 

@@ -19,8 +19,8 @@ pub struct Skill {
     pub name: String,
     /// What it says.
     pub content: String,
-    /// The folder that it stands in. What the instructions name is relative to it.
-    pub folder: PathBuf,
+    /// The folder that it stands in. What the instructions name is relative to it. `None`: it comes with the program.
+    pub folder: Option<PathBuf>,
 }
 
 /// The skills there are, by name. Cheap to clone.
@@ -79,10 +79,12 @@ impl Tool for LoadSkill {
         call.ask(access).await?;
         let folder = skill.folder.clone();
         // A disk may be slow; without the names the skill is as good.
-        let files = tokio::task::spawn_blocking(move || sample(&folder)).await.unwrap_or_default();
+        let files = tokio::task::spawn_blocking(move || folder.map(|folder| sample(&folder)).unwrap_or_default());
+        let files = files.await.unwrap_or_default();
+        let dir = skill.folder.as_deref().unwrap_or(Path::new("."));
         Ok(Output::new(format!("Loaded skill: {}", skill.name), told(&skill, &files))
             .meta("name", skill.name.as_str())
-            .meta("dir", skill.folder.display().to_string()))
+            .meta("dir", dir.display().to_string()))
     }
 }
 
@@ -98,6 +100,9 @@ fn unknown(name: &str, all: &[Skill]) -> String {
 /// The skill as the model reads it.
 fn told(skill: &Skill, files: &[PathBuf]) -> String {
     let Skill { name, content, folder } = skill;
+    let Some(folder) = folder else {
+        return format!("<skill_content name=\"{name}\">\n# Skill: {name}\n\n{}\n</skill_content>", content.trim());
+    };
     let folder = folder.display();
     let files: String = files.iter().map(|path| format!("<file>{}</file>\n", path.display())).collect();
     format!(
@@ -121,9 +126,10 @@ mod tests {
         let skill = |name: &str| Skill {
             name: name.to_owned(),
             content: "\nDo it well.\n\n".to_owned(),
-            folder: format!("/skills/{name}").into(),
+            folder: Some(format!("/skills/{name}").into()),
         };
-        let all = [skill("demo"), skill("alpha")].into();
+        let own = Skill { folder: None, ..skill("own") };
+        let all = [skill("demo"), skill("alpha"), own].into();
         let sample = |folder: &Path| vec![folder.join("ref/a.md")];
         let mut scene = Scene::with_rules(rules);
         scene.registry = Registry::default().with(LoadSkill::new(&Skills { all, sample }));
@@ -145,6 +151,13 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn one_that_comes_with_the_program_stands_nowhere() {
+        let output = scene(&[("*", "*", Action::Allow)]).run("skill", json!({"name": "own"})).await.unwrap();
+        assert_eq!(output.text, "<skill_content name=\"own\">\n# Skill: own\n\nDo it well.\n</skill_content>");
+        assert_eq!(output.metadata["dir"], json!("."));
+    }
+
+    #[tokio::test]
     async fn each_skill_is_asked_for_by_its_name() {
         let scene = scene(&[("*", "*", Action::Allow), ("skill", "al*", Action::Deny)]);
         scene.run("skill", json!({"name": "demo"})).await.unwrap();
@@ -156,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn one_that_is_not_there_is_told_with_those_that_are() {
         let scene = scene(&[("*", "*", Action::Allow)]);
-        scene.fails("skill", json!({"name": "x"}), "Skill \"x\" not found. Available skills: alpha, demo").await;
+        scene.fails("skill", json!({"name": "x"}), "Skill \"x\" not found. Available skills: alpha, demo, own").await;
         assert!(scene.asked("skill").is_empty());
     }
 }

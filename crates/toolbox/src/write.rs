@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use haft_permission::{Access, Effect};
 use haft_project::{Files, FilesError, IfExists, Stamp, Target};
+use haft_protocol::FileChange;
 use haft_tool::{Call, Output, Small, TellModel, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::diff::Diff;
+use crate::format::{After, Written};
 use crate::reach::reach_file;
 use crate::seen::{saw, unchanged};
 use crate::suits::patches;
@@ -21,6 +23,7 @@ const MAX_OLD: u64 = 16 * 1024 * 1024;
 
 pub(crate) struct Write {
     files: Files,
+    after: After,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,8 +47,8 @@ enum Old {
 }
 
 impl Write {
-    pub(crate) fn new(files: &Files) -> Self {
-        Self { files: files.clone() }
+    pub(crate) fn new(files: &Files, after: &After) -> Self {
+        Self { files: files.clone(), after: after.clone() }
     }
 
     /// The old content, for a person to compare. The model does not see it.
@@ -107,10 +110,17 @@ impl Tool for Write {
             Old::File { bytes, .. } => IfExists::ReplaceOnly(bytes),
             Old::Huge(stamp) => IfExists::ReplaceStamped(stamp),
         };
+        let kept = if self.after.may_tidy(target.path()) { bytes.clone() } else { Vec::new() };
         let stamp = self.files.write(&grant, &target, bytes, if_exists).await.tell_model()?;
-        saw(call, &target, stamp);
+        let written = Written { target: target.clone(), bytes: kept, stamp };
+        let left = self.after.tidied(call, &grant, vec![written]).await.pop();
+        saw(call, &target, left.as_ref().map_or(stamp, |left| left.stamp));
+        self.after.tell(target.path(), if exists { FileChange::Change } else { FileChange::Add });
+        let tidied = left.as_ref().and_then(|left| left.bytes.as_deref()).and_then(Text::read);
+        let lines = tidied.as_ref().unwrap_or(&new).text.lines().count();
+        let said = said(&path, exists, lines) + &left.map(|left| left.words()).unwrap_or_default();
 
-        Ok(Output::new(target.title(), said(&path, exists, new.text.lines().count()))
+        Ok(Output::new(target.title(), said)
             .meta("diagnostics", json!({}))
             .meta("filepath", path)
             .meta("exists", exists)

@@ -104,6 +104,7 @@ pub(crate) struct McpServe {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  haft mcp add                                 asks for what is missing, on a terminal
   haft mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   haft mcp add time --env TZ=UTC -- uvx mcp-server-time
   haft mcp add docs --url https://docs.example/mcp --header Authorization=\"Bearer {env:DOCS_TOKEN}\"
@@ -112,7 +113,7 @@ A program runs in haft's cage: it may change the project and use the network, an
 yours but those given with --env. \"sandbox\" of the entry closes more, or opens all.")]
 pub(crate) struct McpAdd {
     /// What to call it: its tools' names begin with this
-    pub name: String,
+    pub name: Option<String>,
     /// Its address
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, conflicts_with = "command")]
     pub url: Option<String>,
@@ -129,6 +130,6 @@ pub(crate) struct McpAdd {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
     /// The program that it is, and its arguments
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "url", value_hint = ValueHint::CommandWithArguments)]
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<String>,
 }

@@ -2,6 +2,7 @@
 
 mod account;
 mod add;
+mod asked;
 mod auth;
 mod debug;
 mod list;
@@ -21,7 +22,7 @@ pub(crate) async fn run(command: Mcp) -> Result<Exit> {
         Mcp::Logout { name } => auth::forget(name),
         Mcp::Serve(args) => serve::run(args).await,
         Mcp::List { json, offhand, dir } => list::run(json, offhand, dir.as_deref()).await,
-        Mcp::Add(args) => add::run(&args),
+        Mcp::Add(args) => add::run(args).await,
         Mcp::Debug { name, json, dir } => debug::run(&name, json, dir.as_deref()).await,
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod completion;
 pub(crate) mod debug;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod formatter;
 pub(crate) mod import_opencode;
 pub(crate) mod man;
 pub(crate) mod mcp;

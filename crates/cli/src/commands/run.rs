@@ -4,6 +4,7 @@ mod shape;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haft_config::SandboxMode;
@@ -26,6 +27,8 @@ use crate::{agents, ask, models, render, stdin};
 
 /// Most sessions that are looked at to find one in which something was said.
 const MAX_EMPTY: usize = 20;
+/// How long servers are waited for whose prompt may be the command that is called.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of standard input that become part of a prompt.
 const MAX_STDIN: u64 = 4 * 1024 * 1024;
 
@@ -60,7 +63,13 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     if text.trim().is_empty() && args.file.is_empty() && args.command.is_none() {
         return Err(Usage("there is no prompt; write it behind `haft run`, or pipe it in".to_owned()).into());
     }
-    check_command(&args, &text, &known_commands(&ground))?;
+    let mut known = known_commands(&ground);
+    if called(&args, &text).is_some_and(|name| name.contains(':') && !known.contains(name)) {
+        // A server's prompts are known once it was spoken to.
+        ground.servers().look(PATIENCE).await;
+        known = known_commands(&ground);
+    }
+    check_command(&args, &text, &known)?;
     let form = args.output_schema.as_deref().map(shape::read).transpose()?;
     let mut prompt = Prompt::with_files(text, args.file.iter().map(|file| absolute(file)).collect()).await?;
     if let Some(command) = &args.command {
@@ -175,6 +184,14 @@ async fn model(args: &Run, resumed: Option<&Record>, agent: &Agent, ground: &Gro
     })
 }
 
+/// The command that is called, or that the words of the prompt look like.
+fn called<'a>(args: &'a Run, text: &'a str) -> Option<&'a str> {
+    match args.command.as_deref() {
+        Some(name) => Some(name.strip_prefix('/').unwrap_or(name)),
+        None => text.strip_prefix('/').and_then(|rest| rest.split_whitespace().next()),
+    }
+}
+
 /// The names of the commands there are.
 fn known_commands(ground: &Ground) -> BTreeSet<String> {
     let builtin = haft_session::builtin_commands();
@@ -185,7 +202,7 @@ fn known_commands(ground: &Ground) -> BTreeSet<String> {
 /// Says what would be taken for words although it looks like a command, before a session is made for it.
 fn check_command(args: &Run, text: &str, known: &BTreeSet<String>) -> Result<()> {
     let list = || known.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().join(", ");
-    if let Some(name) = args.command.as_deref().map(|name| name.strip_prefix('/').unwrap_or(name)) {
+    if let Some(name) = called(args, text).filter(|_| args.command.is_some()) {
         if !known.contains(name) {
             return Err(Usage(format!("there is no command /{name}; those there are: {}", list())).into());
         }

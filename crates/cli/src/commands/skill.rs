@@ -1,5 +1,7 @@
 //! `haft skill`: the skills that models may load.
 
+mod update;
+
 use anyhow::Result;
 use haft_config::Skill;
 use serde_json::{Value, json};
@@ -7,12 +9,14 @@ use serde_json::{Value, json};
 use crate::args;
 use crate::render::{self, spelled};
 use crate::report::Exit;
+use crate::skills::location;
 use crate::wire::Ground;
 
-pub(crate) fn run(command: &args::Skill) -> Result<Exit> {
+pub(crate) async fn run(command: &args::Skill) -> Result<Exit> {
     match command {
         args::Skill::List { json, dir } => list(&Ground::at(dir.as_deref())?, *json),
-        args::Skill::Check { dir } => check(&Ground::at(dir.as_deref())?),
+        args::Skill::Check { json, dir } => check(&Ground::at(dir.as_deref())?, *json),
+        args::Skill::Update { yes, dir } => update::run(&Ground::at(dir.as_deref())?, *yes).await,
     }
 }
 
@@ -37,25 +41,32 @@ fn described(skill: &Skill) -> Value {
     json!({
         "name": skill.name,
         "description": skill.description,
-        "location": skill.location,
+        "location": location(skill),
         "content": skill.content,
     })
 }
 
 /// Says what is wrong with each. What others would not take is said and no failure.
-fn check(ground: &Ground) -> Result<Exit> {
+fn check(ground: &Ground, json: bool) -> Result<Exit> {
     let found = ground.skills();
+    let of_one = |skill: &Skill| {
+        let place = location(skill).display().to_string();
+        skill.remarks().into_iter().map(move |remark| format!("{place}: {remark}")).collect::<Vec<_>>()
+    };
+    let warnings: Vec<String> = found.remarks.iter().cloned().chain(found.skills.iter().flat_map(of_one)).collect();
+    let (count, errors) = (found.skills.len(), found.problems.len());
+    let exit = if errors == 0 { Exit::Done } else { Exit::Failed };
+    if json {
+        let told = json!({"skills": count, "errors": found.problems, "warnings": warnings});
+        render::say_json(&told, false)?;
+        return Ok(exit);
+    }
     for problem in &found.problems {
         render::say(&spelled(&format!("error: {problem}")))?;
     }
-    let mut remarked = 0_usize;
-    for skill in &found.skills {
-        for remark in skill.remarks() {
-            remarked += 1;
-            render::say(&spelled(&format!("warning: {}: {remark}", skill.location.display())))?;
-        }
+    for warning in &warnings {
+        render::say(&spelled(&format!("warning: {warning}")))?;
     }
-    let (count, errors) = (found.skills.len(), found.problems.len());
-    render::say(&format!("{count} skills can be used; {errors} cannot; {remarked} warnings"))?;
-    Ok(if errors == 0 { Exit::Done } else { Exit::Failed })
+    render::say(&format!("{count} skills can be used; {errors} cannot; {} warnings", warnings.len()))?;
+    Ok(exit)
 }

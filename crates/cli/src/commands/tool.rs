@@ -64,6 +64,12 @@ pub(crate) struct Offer {
 
 /// What `agent`, or the one that answers where none is named, would be offered here.
 pub(crate) async fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Offer> {
+    ground.registry().ready(PATIENCE).await;
+    offered_now(ground, model, agent)
+}
+
+/// The same, without those who have not said yet what they have.
+pub(crate) fn offered_now(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Offer> {
     let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
     // What the vendor calls the model decides, where that is known; it need not be reachable.
     let (vendor, id) = named.split_once('/').unwrap_or(("", named));
@@ -75,7 +81,6 @@ pub(crate) async fn offered(ground: &Ground, model: &ModelArg, agent: Option<&st
     let agent = agents::named(&all, agent)?;
     let budget = ground.tools_budget();
     let registry = ground.registry();
-    registry.ready(PATIENCE).await;
     let registry = haft_session::offered(&registry, agent, &agent.rules, &id, toolset, budget);
     let sources = json!({
         "tools": registry.foreign().count(),

@@ -11,6 +11,7 @@ mod bad_input;
 mod budget;
 mod cage;
 mod chat;
+mod commands;
 #[cfg(target_os = "linux")]
 mod crash;
 mod demo;
@@ -19,6 +20,7 @@ mod editor;
 #[cfg(target_os = "linux")]
 mod everyday;
 mod face;
+mod formatters;
 mod hooks;
 mod hostile;
 mod house;

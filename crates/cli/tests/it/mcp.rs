@@ -1,5 +1,9 @@
 //! Servers of tools through the binary, and the binary as one.
 
+mod changes;
+mod lent;
+mod tokens;
+
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};

@@ -56,7 +56,19 @@ fn what_a_rule_denies_altogether_is_not_offered() {
     let names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(
         names,
-        ["bash", "glob", "grep", "job_kill", "job_output", "question", "read", "task", "todowrite", "webfetch"]
+        [
+            "bash",
+            "glob",
+            "grep",
+            "job_kill",
+            "job_output",
+            "question",
+            "read",
+            "skill",
+            "task",
+            "todowrite",
+            "webfetch"
+        ]
     );
 }
 

@@ -17,22 +17,43 @@ const AIMOCK: &str = "@copilotkit/aimock@1.43.0";
 /// OpenCode, in the version whose sessions are taken over.
 const OPENCODE: &str = "opencode-ai@1.18.33";
 
-/// A server of all that MCP has, and an inspector of servers, with their versions.
-const MCP: [&str; 2] = ["@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/inspector@0.15.0"];
+/// Servers of MCP's own, among them one of all that it has, and an inspector of servers, with their versions.
+const MCP: [&str; 4] = [
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+    "@modelcontextprotocol/inspector@0.15.0",
+];
+
+/// Further ones, in Python.
+const MCP_PYTHON: &str = include_str!("mcp_requirements.txt");
+
+/// A formatter, with its version.
+const PRETTIER: &str = "prettier@3.6.2";
 
 /// The version of Bun that plug-ins run in.
 const BUN: &str = "1.2.23";
 
 /// A Python that has the packages of `requirements.txt`.
 pub(crate) fn python() -> Option<PathBuf> {
-    installed("python", PYTHON, |folder| {
+    packages("python", PYTHON).map(|bin| bin.join("python"))
+}
+
+/// The folder of a Python with servers of MCP, and their programs.
+pub(crate) fn mcp_python() -> Option<PathBuf> {
+    packages("mcp-python", MCP_PYTHON)
+}
+
+/// The programs of a Python that has the packages that `requirements` lists.
+fn packages(name: &str, requirements: &str) -> Option<PathBuf> {
+    installed(name, requirements, |folder| {
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
         let list = folder.join("requirements.txt");
-        std::fs::write(&list, PYTHON).unwrap();
+        std::fs::write(&list, requirements).unwrap();
         let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
         run(Command::new(folder.join("bin/python")).args(quiet).arg(list))
     })
-    .map(|folder| folder.join("bin/python"))
+    .map(|folder| folder.join("bin"))
 }
 
 /// The program that plays vendors.
@@ -60,7 +81,7 @@ pub(crate) fn opencode() -> Option<PathBuf> {
     programs.into_iter().find(|program| !program.to_string_lossy().contains("opencode-ai") && runs(program))
 }
 
-/// The folder with the programs of MCP's own: a server of everything, and an inspector of servers.
+/// The folder with the programs of MCP's own: servers, and an inspector of servers.
 pub(crate) fn mcp() -> Option<PathBuf> {
     installed("mcp", &MCP.concat(), |folder| {
         let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
@@ -76,6 +97,46 @@ pub(crate) fn bun(name: &str) -> Option<PathBuf> {
         run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(format!("{name}@{BUN}")))
     })?;
     Some(folder.join("node_modules").join(name).join("bin"))
+}
+
+/// The folder `node_modules` that holds prettier.
+pub(crate) fn prettier() -> Option<PathBuf> {
+    installed("prettier", PRETTIER, |folder| {
+        let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(PRETTIER))
+    })
+    .map(|folder| folder.join("node_modules"))
+}
+
+/// Packages that bring skills along, with their versions.
+const SKILLS: [&str; 7] = [
+    "@ant-design/x-skill@2.9.0",
+    "@ckelsoe/claude-skill-prompt-architect@2.1.4",
+    "@plaited/development-skills@0.8.1",
+    "@playwright/cli@0.1.22",
+    "@tanstack/db@0.15.2",
+    "ai-labs-claude-skills@2.0.1",
+    "chrome-devtools-mcp@1.11.0",
+];
+
+/// The folder with packages that bring skills along, each in a folder of its name without its version and its scope. They
+/// are unpacked and nothing more.
+pub(crate) fn skills() -> Option<PathBuf> {
+    installed("skills", &SKILLS.concat(), |folder| {
+        for package in SKILLS {
+            let name = package.rsplit_once('@').unwrap_or((package, "")).0;
+            let to = folder.join(name.rsplit('/').next().unwrap_or(name));
+            // What an earlier try left.
+            let _ = std::fs::remove_dir_all(&to);
+            std::fs::create_dir_all(&to).unwrap();
+            let only = ["pack", "--silent", "--ignore-scripts", "--fetch-retries=1", "--pack-destination"];
+            run(Command::new("npm").args(only).arg(&to).arg(package))?;
+            let packed = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path()).next();
+            let packed = packed.ok_or_else(|| format!("{package} is not there"))?;
+            run(Command::new("tar").args(["--strip-components=1", "-xzf"]).arg(&packed).arg("-C").arg(&to))?;
+        }
+        Ok(())
+    })
 }
 
 /// The folder `name` with `what` in it, which `install` puts there unless it is there already. Test programs that want

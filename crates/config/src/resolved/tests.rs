@@ -427,7 +427,7 @@ fn types_have_the_values_and_the_defaults() {
         "snapshot": {"quota": "1 MiB", "retention": 2}, "compaction": {"prune": false, "tail_turns": 2},
         "experimental": {"batch_tool": true, "primary_tools": ["edit"], "mcp_timeout": 50},
         "limits": {"cost": 1.5, "steps": 3}, "share": "disabled", "enabled_providers": ["a"], "subagent_depth": 0,
-        "tools": {"list": true, "bash": false}, "skills": {"paths": ["s"]}, "shell": "zsh", "tools_budget": 9, "tool_profile": "small",
+        "tools": {"list": true, "bash": false}, "skills": {"paths": ["s"], "urls": ["https://s.example"]}, "shell": "zsh", "tools_budget": 9, "tool_profile": "small",
         "auth": {"store": "keyring"}
     }"#;
     let all = scene(&[("project/opencode.json", text)], &[("OPENCODE_DISABLE_AUTOCOMPACT", "1")]).load().unwrap();
@@ -440,6 +440,8 @@ fn types_have_the_values_and_the_defaults() {
     assert_eq!((all.limits.cost, all.limits.steps, all.share), (Some(1.5), Some(3), Share::Disabled));
     assert_eq!((all.enabled_providers, all.subagent_depth), (Some(vec!["a".to_owned()]), Some(0)));
     assert_eq!(all.tools, [("bash".to_owned(), false), ("list".to_owned(), true)].into());
+    let urls: Vec<_> = all.skill_urls.iter().map(|at| (&*at.url, at.origin.ends_with("opencode.json"))).collect();
+    assert_eq!(urls, [("https://s.example", true)]);
     assert_eq!((all.skill_paths, all.shell.as_deref(), all.tools_budget), (vec!["s".to_owned()], Some("zsh"), Some(9)));
     assert_eq!((all.small_tools, Config::default().small_tools), (Some(true), None));
     assert_eq!((all.keys_in_keyring, Config::default().keys_in_keyring), (true, false));

@@ -129,10 +129,11 @@ fn command(config: &Config, path: &str) -> Option<Value> {
 fn skill(case: &Value, text: &str) -> anyhow::Result<Value> {
     let world = world(case, text)?;
     let config = load(&world.sources, Trust::Given)?;
-    let (skills, warnings) = skills(&world.sources, &config.skill_paths);
+    let found = skills(&world.sources, &config.skill_paths, &[]);
     let path = case["path"].as_str().unwrap_or_default();
-    let Some(skill) = skills.into_iter().find(|skill| skill.location.ends_with(path)) else {
-        let broken = warnings.iter().any(|warning| warning.contains("the header between"));
+    let Some(skill) = found.all.into_iter().find(|skill| skill.location.as_ref().is_some_and(|at| at.ends_with(path)))
+    else {
+        let broken = found.problems.iter().any(|warning| warning.contains("the header between"));
         return Ok(if broken { json!({"error": "frontmatter"}) } else { Value::Null });
     };
     let mut entry = json!({"name": skill.name, "content_trimmed": skill.content.trim()});

@@ -2,10 +2,15 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures::stream::BoxStream;
+use haft_config::Sources;
 use haft_llm::{Answer, Chunk, LlmError, Provider, Request, Script, Step};
+use haft_mcp::client::pins::Remembered;
+use haft_mcp::client::settings::{Cage, Local, Settings};
+use haft_mcp::client::{self, Servers};
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Files, Place, Processes};
 use haft_protocol::{Clock, Event, History, ModelRef, Object, Part, PartKind, ToolState};
@@ -15,7 +20,8 @@ use haft_session::{
 };
 use haft_store::Journal;
 use haft_tool::{Registry, Switches};
-use haft_toolbox::{World, builtin};
+use haft_toolbox::format::Wish;
+use haft_toolbox::{AfterEdit, Formatters, Skill, Skills, World, builtin_with};
 use serde_json::Value;
 
 use crate::fixture::{Fixture, Ground, rules};
@@ -36,6 +42,9 @@ const PERMISSIONS: &[&str] = &[
     "todowrite",
     "webfetch",
 ];
+
+/// How long the server of tools may take to come up.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What every call is made with.
 pub(crate) struct Theatre {
@@ -74,6 +83,10 @@ impl Theatre {
     pub(crate) async fn play(&self, record: &Record) -> Result<Seen> {
         let ground = &self.ground;
         self.fixture.restore(ground)?;
+        if record.fixture == "formatter on edit" {
+            // What the call before it had left there.
+            std::fs::write(ground.project().join("a.fmt"), "x\n# formatted\n")?;
+        }
         let arguments = match &record.args {
             Value::String(text) => ground.place(text, self.port),
             args => ground.place(&args.to_string(), self.port),
@@ -84,7 +97,12 @@ impl Theatre {
         let answers = vec![Answer::new([call]), done(), done(), done()];
         let model = Counting { inner: Script::new("the replay", answers), count: Arc::clone(&count) };
         let journal = Journal::memory();
-        let setup = setup(record, ground, &journal, Arc::new(model))?;
+        let servers = is_served(record).then(|| servers(ground, &journal)).transpose()?;
+        if let Some(servers) = &servers {
+            // Every call is to find it there.
+            servers.look(PATIENCE).await;
+        }
+        let setup = setup(record, ground, &journal, Arc::new(model), servers.as_ref())?;
         let person = Arc::new(Person::default());
         let (answering, gate, questions) = (Arc::clone(&person), setup.gate.clone(), setup.questions.clone());
         let (reply, answers, mut events) = (record.reply(), record.answers(), journal.subscribe());
@@ -108,6 +126,9 @@ impl Theatre {
         let session = Session::create(setup, NewSession::default()).await?;
         session.prompt(Prompt::plain("go").agent(agent(record))).await?;
         listening.abort();
+        if let Some(servers) = &servers {
+            servers.close().await;
+        }
         let history = journal.history(session.id()).await?;
         let mut seen = seen(&history)?;
         seen.asks = std::mem::take(&mut *person.asks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -133,6 +154,42 @@ impl Theatre {
     }
 }
 
+/// Whether the call is of the server of tools.
+pub(crate) fn is_served(record: &Record) -> bool {
+    let resources = ["list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"];
+    record.tool.starts_with("my_server_") || resources.contains(&record.tool.as_str())
+}
+
+/// Whether there is what the server of tools is written in.
+pub(crate) fn can_serve() -> bool {
+    let python = std::process::Command::new("python3").arg("--version").output();
+    python.is_ok_and(|output| output.status.success())
+}
+
+/// The server of tools that the calls were made to.
+fn servers(ground: &Ground, journal: &Journal) -> Result<Servers> {
+    let program = ground.base.join("server.py");
+    std::fs::write(&program, include_str!("server.py"))?;
+    let told = journal.clone();
+    let gate = Gate::new(Clock::system(), Answerer::Nobody, move |event| told.announce(event));
+    let processes = Processes::new("/bin/bash".into(), Vec::new());
+    let world = client::World::new(ground.project(), processes, gate, Arc::new(Remembered::default()));
+    let local = Local {
+        command: vec!["python3".to_owned(), program.display().to_string()],
+        dir: ground.project(),
+        environment: Vec::new(),
+        cage: Cage::Off,
+    };
+    let settings = Settings {
+        name: "my server".to_owned(),
+        enabled: true,
+        timeout: Some(Duration::from_secs(3)),
+        call_timeout: None,
+        place: client::settings::Place::Local(local),
+    };
+    Ok(Servers::new(world, vec![settings]))
+}
+
 /// The agent that made the call.
 fn agent(record: &Record) -> &str {
     let named = record.fixture.strip_prefix("agent ").unwrap_or("build");
@@ -148,7 +205,13 @@ fn model_id(record: &Record) -> &'static str {
     if patches { "gpt-5" } else { "m" }
 }
 
-fn setup(record: &Record, ground: &Ground, journal: &Journal, provider: Arc<dyn Provider>) -> Result<Setup> {
+fn setup(
+    record: &Record,
+    ground: &Ground,
+    journal: &Journal,
+    provider: Arc<dyn Provider>,
+    servers: Option<&Servers>,
+) -> Result<Setup> {
     let place = Place::find(&ground.project())?;
     let clock = Clock::system();
     let (asks, inquiries) = (journal.clone(), journal.clone());
@@ -171,7 +234,8 @@ fn setup(record: &Record, ground: &Ground, journal: &Journal, provider: Arc<dyn 
         clock,
         gate,
         questions,
-        registry: registry(record, &World { files, processes }),
+        registry: registry(record, &World { files, processes }, &place)
+            .with_sources(servers.map(Servers::sources).unwrap_or_default()),
         agents: Agents::compose(&folders, &drafts, &[], &[], None, Commands::Free).0,
         rules: session_rules(record),
         place,
@@ -185,10 +249,39 @@ fn setup(record: &Record, ground: &Ground, journal: &Journal, provider: Arc<dyn 
     })
 }
 
-/// The tools, with those switched on that the record's flags switched on.
-fn registry(record: &Record, world: &World) -> Registry {
+/// The tools, with those switched on that the record's flags switched on, and the skills of the project.
+fn registry(record: &Record, world: &World, place: &Place) -> Registry {
     let flags = if record.project == "ext+flags" { vec![("plan_exit".to_owned(), true)] } else { Vec::new() };
-    builtin(world).switched(&Switches(flags))
+    let after_edit = AfterEdit { formatters: formatters(record), tell: None };
+    let options = haft_toolbox::Options { after_edit, skills: skills(place), ..haft_toolbox::Options::default() };
+    builtin_with(world, &options).switched(&Switches(flags))
+}
+
+/// The formatter that the fixture's settings have.
+fn formatters(record: &Record) -> Formatters {
+    if !record.project.starts_with("ext") {
+        return Formatters::default();
+    }
+    let wish = Wish {
+        name: "myfmt".to_owned(),
+        command: Some(["sh", "-c", "echo '# formatted' >> $FILE"].map(str::to_owned).to_vec()),
+        extensions: Some(vec![".fmt".to_owned()]),
+        ..Wish::default()
+    };
+    Formatters::new(vec![wish], true, false).0
+}
+
+/// The skills of the project, and one that comes with the program, as the records have one.
+fn skills(place: &Place) -> Skills {
+    let sources =
+        Sources { directory: place.directory.clone(), worktree: place.worktree.clone(), ..Sources::default() };
+    let own = Skill { name: "customize-opencode".to_owned(), content: "<SKILL BODY ELIDED>".to_owned(), folder: None };
+    let found = haft_config::skills(&sources, &[], &[]).all.into_iter().map(|skill| Skill {
+        folder: skill.folder().map(Path::to_owned),
+        name: skill.name,
+        content: skill.content,
+    });
+    Skills { all: std::iter::once(own).chain(found).collect(), sample: haft_config::sample }
 }
 
 /// The rules that were laid over those of the agent.

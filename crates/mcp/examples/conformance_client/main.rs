@@ -6,7 +6,7 @@
 //! It looks what there is, calls each tool, and signs in where it is told to. The suite's sign-in pages say yes at once, so
 //! that the part of the browser is one request.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use haft_mcp::client::pins::Remembered;
 use haft_mcp::client::settings::{Oauth, Place, Remote, Settings};
 use haft_mcp::client::status::Status;
 use haft_mcp::client::{Servers, World};
-use haft_mcp::oauth::{Account, SignIn, Store};
+use haft_mcp::oauth::{Account, Grant, Organisation, SignIn, Store};
 use haft_permission::{Answerer, Gate};
 use haft_project::Processes;
 use haft_protocol::Clock;
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Failed> {
     };
     let folder = tempfile::tempdir()?;
     let store = Store::at(folder.path().join("mcp-auth.json"));
-    let settings = settings(&url, &context);
+    let settings = settings(&url, &context, folder.path())?;
     let mut account = settings.account().ok_or("one signs in there")?;
     // A document that nobody serves stands for one of ours.
     account.client_page = Some("https://conformance-test.local/client-metadata.json".to_owned());
@@ -56,17 +56,45 @@ async fn main() -> Result<(), Failed> {
     Err("signing in again and again does not help".into())
 }
 
-/// The server as settings would name it.
-fn settings(url: &str, context: &Value) -> Settings {
+/// The server as settings would name it. Keys and tokens that the suite gives go into files of `folder`.
+fn settings(url: &str, context: &Value, folder: &Path) -> Result<Settings, Failed> {
     let text = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
+    let file = |key: &str| -> Result<Option<PathBuf>, Failed> {
+        let Some(text) = text(key) else { return Ok(None) };
+        let path = folder.join(key);
+        std::fs::write(&path, text)?;
+        Ok(Some(path))
+    };
+    let (key_file, id_token_file) = (file("private_key_pem")?, file("idp_id_token")?);
+    let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let grant = match id_token_file {
+        Some(id_token_file) => Grant::Organisation(Organisation {
+            issuer: text("idp_issuer").unwrap_or_default(),
+            token_url: None,
+            client_id: text("idp_client_id").unwrap_or_default(),
+            client_secret: None,
+            id_token_file,
+        }),
+        None if scenario.contains("client-credentials") => Grant::Client,
+        None => Grant::Person,
+    };
     let oauth = Oauth {
         client_id: text("client_id"),
         client_secret: text("client_secret"),
         callback_port: Some(0),
+        grant,
+        key_file,
         ..Oauth::default()
     };
-    let place = Place::Remote(Remote { url: url.to_owned(), headers: Vec::new(), oauth: Some(oauth) });
-    Settings { name: "suite".to_owned(), enabled: true, timeout: Some(LIMIT), call_timeout: None, place }
+    let place = Place::Remote(Remote { url: url.to_owned(), headers: Vec::new(), oauth: Some(Box::new(oauth)) });
+    Ok(Settings {
+        name: "suite".to_owned(),
+        enabled: true,
+        timeout: Some(LIMIT),
+        call_timeout: None,
+        sampling: false,
+        place,
+    })
 }
 
 /// What came of speaking to the server.

@@ -19,7 +19,7 @@ use super::traffic::{Handler, Traffic};
 ///
 /// Why it cannot be used.
 pub(super) async fn connect(world: &World, settings: &Settings) -> Result<Link, Failure> {
-    let traffic = Arc::new(Traffic::new(&settings.name, world.root.clone()));
+    let traffic = Arc::new(Traffic::new(&settings.name, world.root.clone(), settings.sampling));
     let limit = settings.to_connect();
     match &settings.place {
         Place::Remote(remote) => {

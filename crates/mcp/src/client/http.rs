@@ -38,17 +38,22 @@ pub(super) async fn connect(
     // A stream of events may be silent for long.
     let options = Options { connect_timeout: limit, idle_timeout: Duration::MAX, ..Options::default() };
     let client = haft_net::client(options).map_err(|error| Failure::Broken(haft_tool::with_causes(&error)))?;
-    let current = async {
-        match signing {
-            None => streamable(client.clone(), remote, headers.clone(), traffic).await,
-            Some((store, account)) => {
-                let client = oauth::authorized(store, account, client.clone()).await;
-                let client = client.map_err(|error| Missed::Unreached(haft_tool::with_causes(&error)))?;
-                streamable(client, remote, headers.clone(), traffic).await
-            }
+    let current = async || match signing {
+        None => streamable(client.clone(), remote, headers.clone(), traffic).await,
+        Some((store, account)) => {
+            let client = oauth::authorized(store, account, client.clone()).await;
+            let client = client.map_err(|error| Missed::Unreached(haft_tool::with_causes(&error)))?;
+            streamable(client, remote, headers.clone(), traffic).await
         }
     };
-    let first = match within(limit, current).await {
+    let mut first = within(limit, current()).await;
+    // Tokens that nobody has to sign in for are got once more: the server may have forgotten those that it gave.
+    if let (Err(Missed::Refused(challenge)), Some((store, account))) = (&first, signing)
+        && oauth::renewed(store, account, challenge.as_deref())
+    {
+        first = within(limit, current()).await;
+    }
+    let first = match first {
         Ok(service) => return Ok(service),
         Err(failure) => failure,
     };
@@ -82,6 +87,9 @@ pub(super) enum Missed {
 /// What a server that refuses a request wants: that the user signs in, or first has us registered.
 async fn refused(signing: Option<&(Store, Account)>, challenge: Option<&str>, limit: Duration) -> Failure {
     let Some((store, account)) = signing else { return Failure::NeedsAuth };
+    if !account.is_a_persons() {
+        return Failure::Broken("it refuses the token that was given for it".to_owned());
+    }
     if let Some(challenge) = challenge {
         oauth::challenged(store, account, challenge);
     }

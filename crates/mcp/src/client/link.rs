@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use super::elicit;
+use super::sampling;
 use super::settings::MAX_CALL;
 use super::stdio::Program;
 use super::traffic::{Handler, Traffic, Word};
@@ -212,7 +213,11 @@ impl Link {
         let Some(((store, account), challenge)) = self.signing.as_ref().zip(error.auth_challenge()) else {
             return false;
         };
-        oauth::challenged(store, account, challenge);
+        match oauth::renewed(store, account, Some(challenge)) {
+            // With other tokens, over another connection.
+            true => self.dead.store(true, Ordering::Relaxed),
+            false => oauth::challenged(store, account, challenge),
+        }
         self.refused.store(true, Ordering::Relaxed);
         true
     }
@@ -220,6 +225,11 @@ impl Link {
     /// Whether it refused a request until one signs in.
     pub(super) fn was_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Whether it refused a request, and another connection may do better without anybody signing in.
+    pub(super) fn is_worth_another(&self) -> bool {
+        self.was_refused() && !self.is_open()
     }
 
     /// Calls the server's `tool` for `call`. It may be silent for `limit`.
@@ -245,6 +255,7 @@ impl Link {
         let mut listening = self.traffic.listen(handle.progress_token.clone());
         let last = Instant::now() + MAX_CALL;
         let mut until = (Instant::now() + limit).min(last);
+        let mut sampled = 0;
         loop {
             tokio::select! {
                 // What came is taken before anything else.
@@ -266,6 +277,17 @@ impl Link {
                                 () = call.cancel.cancelled() => {}
                             }
                         }
+                        Word::Sample(_, reply) if sampled == sampling::MAX_ANSWERS => {
+                            let why = format!("no more than {} answers during one call", sampling::MAX_ANSWERS);
+                            drop(reply.send(Err(rmcp::ErrorData::invalid_request(why, None))));
+                        }
+                        Word::Sample(asked, reply) => {
+                            sampled += 1;
+                            tokio::select! {
+                                answer = sampling::answer(call, server, &asked) => drop(reply.send(answer)),
+                                () = call.cancel.cancelled() => {}
+                            }
+                        }
                     }
                     until = (Instant::now() + limit).min(last);
                 }
@@ -283,6 +305,14 @@ impl Link {
         }
     }
 
+    /// Whether the server is still there. One that works on a call is not asked: it may do one thing at a time.
+    pub(super) async fn is_well(&self) -> bool {
+        if self.is_open() && !self.traffic.is_busy() {
+            self.look().await;
+        }
+        self.is_open()
+    }
+
     /// Looks whether the server is still there. One that is not is not asked again.
     async fn look(&self) {
         let answer = self.ask(ClientRequest::PingRequest(PingRequest::default()), PING).await;
@@ -294,7 +324,7 @@ impl Link {
 
     /// Why a call to `server` failed, for the model.
     fn failed(&self, error: &ServiceError, server: &str) -> ToolError {
-        if self.is_refusal(error) {
+        if self.is_refusal(error) && self.is_open() {
             return ToolError::Failed(format!(
                 "the MCP server {server:?} wants the user to sign in for this: `haft mcp auth {server}`. Tell them, and go on \
                  without it"

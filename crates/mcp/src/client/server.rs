@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use haft_tool::{AnyTool, Source, ToolError};
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::cache::{Catalogue, Prompt};
@@ -27,6 +27,10 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LAST_WAIT: Duration = Duration::from_secs(60);
 /// How often a server is asked again for its lists, however often it says that they changed.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+/// How often one that is idle is asked whether it is still there.
+pub const HEALTH: Duration = Duration::from_secs(60);
+/// How often one that was lost while idle is connected again before somebody calls it.
+pub const RECONNECTS: u32 = 3;
 /// Longest instructions of a server, in bytes; the rest is left out.
 pub const MAX_INSTRUCTIONS: usize = 8 * 1024;
 /// Most prompts of a server.
@@ -54,6 +58,8 @@ struct Attempts {
     _following: Option<AbortOnDropHandle<()>>,
     /// Failures in a row.
     failures: u32,
+    /// How often it was connected again without having been called since.
+    revived: u32,
     /// Not before then, because of that.
     later: Option<(Instant, Failure)>,
 }
@@ -89,18 +95,8 @@ impl Server {
             return Err(Failure::Disabled);
         }
         let mut attempts = self.attempts.lock().await;
-        if let Some(link) = &attempts.link {
-            if link.is_open() {
-                return Ok(Arc::clone(link));
-            }
-            let lost = Failure::Broken(format!("Connection closed{}", link.last_words()));
-            // One that has worked is started again at once.
-            match link.has_worked() {
-                true => attempts.failures = 0,
-                false => attempts.fail(lost),
-            }
-            attempts.link = None;
-            attempts._following = None;
+        if let Some(link) = attempts.open() {
+            return Ok(link);
         }
         if let Some((then, failure)) = &attempts.later
             && *then > Instant::now()
@@ -207,7 +203,7 @@ impl Server {
     pub(super) fn status(&self) -> Status {
         let status = self.known.read().unwrap_or_else(PoisonError::into_inner).status.clone();
         let attempts = self.attempts.try_lock();
-        let lost = |attempts: &Attempts| attempts.link.as_ref().is_some_and(|link| !link.is_open());
+        let lost = |attempts: &Attempts| attempts.link.as_ref().is_none_or(|link| !link.is_open());
         match attempts {
             Ok(attempts) if status == Status::Connected && lost(&attempts) => {
                 Status::Failed("Connection closed".to_owned())
@@ -250,6 +246,29 @@ impl Server {
         }
     }
 
+    /// Connects again, a few times at most: it was lost while nobody called it. After that it waits until it is needed.
+    fn revive(self: &Arc<Self>) {
+        let server = Arc::clone(self);
+        let again = async move {
+            loop {
+                let mut attempts = server.attempts.lock().await;
+                if attempts.open().is_some() || attempts.revived == RECONNECTS {
+                    return;
+                }
+                attempts.revived += 1;
+                let later = attempts.later.as_ref().map(|(then, _)| *then);
+                drop(attempts);
+                sleep_until(later.unwrap_or_else(Instant::now)).await;
+                match server.link().await {
+                    Err(Failure::Broken(_)) => {}
+                    Ok(_) | Err(Failure::NeedsAuth | Failure::NeedsRegistration(_) | Failure::Disabled) => return,
+                }
+            }
+        };
+        let again = AbortOnDropHandle::new(tokio::spawn(again));
+        *self.beginning.lock().unwrap_or_else(PoisonError::into_inner) = Some(again);
+    }
+
     /// Ends what was begun, and the connection.
     pub(super) async fn close(&self) {
         self.beginning.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -266,6 +285,23 @@ impl Server {
 }
 
 impl Attempts {
+    /// The connection, if it is open. One that was lost is let go.
+    fn open(&mut self) -> Option<Arc<Link>> {
+        let link = self.link.as_ref()?;
+        if link.is_open() {
+            return Some(Arc::clone(link));
+        }
+        let lost = Failure::Broken(format!("Connection closed{}", link.last_words()));
+        // One that has worked is started again at once.
+        match link.has_worked() {
+            true => (self.failures, self.revived) = (0, 0),
+            false => self.fail(lost),
+        }
+        self.link = None;
+        self._following = None;
+        None
+    }
+
     fn fail(&mut self, failure: Failure) {
         self.failures = self.failures.saturating_add(1);
         self.later = Some((Instant::now() + wait(self.failures), failure));
@@ -277,11 +313,22 @@ fn wait(failures: u32) -> Duration {
     FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LAST_WAIT)
 }
 
-/// Asks again for what the server has whenever it says that this changed.
+/// Asks again for what the server has whenever it says that this changed, and now and then whether it is still there.
 async fn follow(server: Weak<Server>, link: Weak<Link>) {
     loop {
+        let Some(every) = server.upgrade().map(|server| server.world.health) else { return };
         let Some(open) = link.upgrade() else { return };
-        open.changed().await;
+        if tokio::time::timeout(every, open.changed()).await.is_err() {
+            if open.is_well().await {
+                continue;
+            }
+            drop(open);
+            if let Some(server) = server.upgrade() {
+                tracing::info!(server = server.settings.name, "a server is gone that nobody called");
+                server.revive();
+            }
+            return;
+        }
         drop(open);
         sleep(BETWEEN_LISTS).await;
         let (Some(server), Some(link)) = (server.upgrade(), link.upgrade()) else { return };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::oauth::Account;
+use crate::oauth::{Account, Grant};
 
 /// How long a server may take to come up, where nothing is said: its program may have to be fetched first.
 pub const CONNECT: Duration = Duration::from_secs(30);
@@ -26,6 +26,8 @@ pub struct Settings {
     pub timeout: Option<Duration>,
     /// How long it may be silent during a call, where `timeout` does not say; [`CALL`] where nobody does.
     pub call_timeout: Option<Duration>,
+    /// Whether it may have the session's model write something, if the person agrees.
+    pub sampling: bool,
     /// Where it is.
     pub place: Place,
 }
@@ -74,7 +76,7 @@ pub struct Remote {
     /// Headers of each request.
     pub headers: Vec<(String, String)>,
     /// How one signs in; `None`: not at all.
-    pub oauth: Option<Oauth>,
+    pub oauth: Option<Box<Oauth>>,
 }
 
 /// How one signs in at a server.
@@ -90,15 +92,29 @@ pub struct Oauth {
     pub callback_port: Option<u16>,
     /// The address that the browser comes back to.
     pub redirect_uri: Option<String>,
+    /// How tokens are got.
+    pub grant: Grant,
+    /// The file with the private key that proves who we are, instead of a secret.
+    pub key_file: Option<PathBuf>,
 }
 
 impl Settings {
     /// How one signs in there; `None`: not at all.
     pub fn account(&self) -> Option<Account> {
         let Place::Remote(Remote { url, oauth: Some(oauth), .. }) = &self.place else { return None };
-        let Oauth { client_id, client_secret, scope, callback_port, redirect_uri } = oauth.clone();
-        let (name, url) = (self.name.clone(), url.clone());
-        Some(Account { name, url, client_id, client_secret, client_page: None, scope, callback_port, redirect_uri })
+        let Oauth { client_id, client_secret, scope, callback_port, redirect_uri, grant, key_file } = (**oauth).clone();
+        Some(Account {
+            name: self.name.clone(),
+            url: url.clone(),
+            client_id,
+            client_secret,
+            client_page: None,
+            scope,
+            callback_port,
+            redirect_uri,
+            grant,
+            key_file,
+        })
     }
 
     /// How long it may take to come up.

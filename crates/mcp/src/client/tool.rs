@@ -91,8 +91,14 @@ impl AnyTool for ServerTool {
                     "the server describes {name} in another way now; call it again if it is still what you want"
                 )));
             }
-            let limit = self.server.settings.to_answer();
-            let result = link.call(tool, arguments, call, &self.server.settings.name, limit).await?;
+            let (limit, named) = (self.server.settings.to_answer(), &self.server.settings.name);
+            let mut result = link.call(tool, arguments.clone(), call, named, limit).await;
+            // What was refused for its token was not run.
+            if result.is_err() && link.is_worth_another() {
+                let link = self.server.link().await.map_err(|failure| self.server.away(&failure))?;
+                result = link.call(tool, arguments, call, named, limit).await;
+            }
+            let result = result?;
             convert::result(&result, &self.server.world.images).await
         })
     }

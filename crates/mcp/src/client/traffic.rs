@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rmcp::ClientHandler;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
-    Implementation, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
-    ProgressToken, ProtocolVersion, Root,
+    ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams, CreateMessageResult,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, Implementation, ListRootsResult,
+    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion, Root,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -24,6 +24,8 @@ pub(super) enum Word {
     Progress(String),
     /// It wants to know something from the person.
     Elicit(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
+    /// It wants the session's model to write something.
+    Sample(Box<CreateMessageRequestParams>, oneshot::Sender<Result<CreateMessageResult, ErrorData>>),
 }
 
 /// What a server says by itself, and who wants to know.
@@ -31,6 +33,8 @@ pub(super) struct Traffic {
     server: String,
     /// The address of the folder that is worked in.
     root: String,
+    /// Whether it may have the session's model write something.
+    sampling: bool,
     calls: Mutex<Vec<(ProgressToken, mpsc::Sender<Word>)>>,
     /// Told when the server says that a list of its changed.
     pub changed: Notify,
@@ -44,8 +48,8 @@ pub(super) struct Listening<'t> {
 }
 
 impl Traffic {
-    pub(super) fn new(server: &str, root: String) -> Self {
-        Self { server: server.to_owned(), root, calls: Mutex::default(), changed: Notify::new() }
+    pub(super) fn new(server: &str, root: String, sampling: bool) -> Self {
+        Self { server: server.to_owned(), root, sampling, calls: Mutex::default(), changed: Notify::new() }
     }
 
     /// What is said about the call with `token` from now on.
@@ -57,6 +61,11 @@ impl Traffic {
 
     fn calls(&self) -> MutexGuard<'_, Vec<(ProgressToken, mpsc::Sender<Word>)>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the server works on a call.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.calls().is_empty()
     }
 
     /// Who is told of the call with `token`.
@@ -85,6 +94,7 @@ impl ClientHandler for Handler {
         let mut can = ClientCapabilities::default();
         can.roots = Some(Default::default());
         can.elicitation = Some(ElicitationCapability::new().with_form(Default::default()).with_url(Default::default()));
+        can.sampling = self.0.sampling.then(Default::default);
         let mut we = Implementation::new("haft", env!("CARGO_PKG_VERSION"));
         we.title = Some("haft".to_owned());
         ClientConfig::new(can, we).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -108,6 +118,22 @@ impl ClientHandler for Handler {
         // Whoever called may be gone by now.
         let _ = caller.send(Word::Elicit(Box::new(asked), reply)).await;
         Ok(answer.await.unwrap_or_else(|_| nobody()))
+    }
+
+    async fn create_message(
+        &self,
+        asked: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if !self.0.sampling {
+            return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
+        }
+        let nobody = || ErrorData::invalid_request("a model answers only while one of the server's tools runs", None);
+        let (reply, answer) = oneshot::channel();
+        let caller = self.0.latest().ok_or_else(nobody)?;
+        // Whoever called may be gone by now.
+        let _ = caller.send(Word::Sample(Box::new(asked), reply)).await;
+        answer.await.unwrap_or_else(|_| Err(nobody()))
     }
 
     async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {

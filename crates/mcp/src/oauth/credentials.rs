@@ -8,21 +8,20 @@ use rmcp::transport::auth::{
 use serde_json::json;
 
 use super::store::{Client, Kept, Store, Tokens, now};
-use super::{Account, OAuthError};
+use super::{Account, OAuthError, machine};
 
 pub(super) struct Credentials {
     store: Store,
-    name: String,
-    url: String,
+    account: Account,
 }
 
 impl Credentials {
     pub(super) fn new(store: Store, account: &Account) -> Self {
-        Self { store, name: account.name.clone(), url: account.url.clone() }
+        Self { store, account: account.clone() }
     }
 
     fn kept(&self) -> Result<Option<Kept>, AuthError> {
-        self.store.get(&self.name, &self.url).map_err(failed)
+        self.store.get(&self.account.name, &self.account.url).map_err(failed)
     }
 }
 
@@ -77,16 +76,21 @@ fn kept(stored: &StoredCredentials, url: &str, before: Option<Kept>, now: u64) -
 #[async_trait::async_trait]
 impl CredentialStore for Credentials {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        Ok(self.kept()?.and_then(|kept| stored(&kept, now())))
+        let kept = match self.account.is_a_persons() {
+            true => self.kept()?,
+            // Whoever shows a token asks here for it, so that is where one that has run out is replaced.
+            false => Some(machine::current(&self.store, &self.account).await.map_err(failed)?),
+        };
+        Ok(kept.and_then(|kept| stored(&kept, now())))
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let kept = kept(&credentials, &self.url, self.kept()?, now());
-        self.store.put(&self.name, &kept).map_err(failed)
+        let kept = kept(&credentials, &self.account.url, self.kept()?, now());
+        self.store.put(&self.account.name, &kept).map_err(failed)
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.store.forget(&self.name).map(drop).map_err(failed)
+        self.store.forget(&self.account.name).map(drop).map_err(failed)
     }
 
     async fn on_refresh_token_rejected(&self, rejected: &StoredCredentials) -> Result<(), AuthError> {
@@ -94,7 +98,7 @@ impl CredentialStore for Credentials {
         // Somebody may have signed in again meanwhile.
         if stored(&kept, now()).is_some_and(|now| refresh(&now) == refresh(rejected)) {
             kept.tokens = None;
-            self.store.put(&self.name, &kept).map_err(failed)?;
+            self.store.put(&self.account.name, &kept).map_err(failed)?;
         }
         Ok(())
     }

@@ -1,12 +1,15 @@
 //! The requests of signing in, through the one client of the program.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
 use haft_net::{NetError, Options};
 use reqwest::Url;
 use reqwest::header::LOCATION;
 use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
 };
-use std::time::Duration;
 
 /// Longest answer, in bytes.
 pub const MAX_ANSWER: usize = 1024 * 1024;
@@ -17,38 +20,88 @@ const MAX_REDIRECTS: usize = 5;
 /// Longest an answer may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
-pub(super) struct Exchange(reqwest::Client);
+/// The path under which a server names who signs people in there.
+const RESOURCE: &str = "/.well-known/oauth-protected-resource";
+
+/// The path under which one who does so describes itself at the root of its host.
+const ROOT: &str = "/.well-known/oauth-authorization-server";
+
+type Asked = axum::http::Request<Vec<u8>>;
+type Answered = axum::http::Response<Vec<u8>>;
+
+/// The requests of one sign-in.
+pub(super) struct Exchange {
+    client: reqwest::Client,
+    /// Whether the server named who signs people in there.
+    resource: AtomicBool,
+    /// A name that one who describes itself at its root has, and the one that stands for it there.
+    renamed: Mutex<Option<[String; 2]>>,
+}
 
 impl Exchange {
     pub(super) fn new() -> Result<Self, NetError> {
         let options = Options { connect_timeout: LIMIT, idle_timeout: LIMIT, ..Options::default() };
-        Ok(Self(haft_net::client(options)?))
+        let client = haft_net::client(options)?;
+        Ok(Self { client, resource: AtomicBool::new(false), renamed: Mutex::new(None) })
     }
 
-    async fn answer(&self, asked: OAuthHttpRequest) -> Result<axum::http::Response<Vec<u8>>, OAuthHttpClientError> {
-        let OAuthHttpRequest { request, redirect_policy, .. } = asked;
+    /// Whether the server named who signs people in there.
+    pub(super) fn has_seen_a_resource(&self) -> bool {
+        self.resource.load(Ordering::Relaxed)
+    }
+
+    /// From now on whoever is called `name` and describes itself at its root is called `there`.
+    pub(super) fn rename(&self, name: &str, there: &str) {
+        let mut renamed = self.renamed.lock().unwrap_or_else(PoisonError::into_inner);
+        *renamed = Some([name, there].map(str::to_owned));
+    }
+
+    /// What `at` answered, with another name where that is wanted.
+    fn seen(&self, at: &Url, status: reqwest::StatusCode, body: Vec<u8>) -> Vec<u8> {
+        if status.is_success() && at.path().starts_with(RESOURCE) {
+            self.resource.store(true, Ordering::Relaxed);
+        }
+        let renamed = self.renamed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (Some([name, there]), ROOT) = (renamed, at.path()) else { return body };
+        match serde_json::from_slice::<serde_json::Value>(&body) {
+            Ok(mut said) if said["issuer"] == name => {
+                said["issuer"] = there.into();
+                said.to_string().into_bytes()
+            }
+            Ok(_) | Err(_) => body,
+        }
+    }
+
+    /// What comes back for `request`, in bounds of time and size; one that says "look there" as it is.
+    pub(super) async fn send(&self, request: Asked) -> Result<Answered, OAuthHttpClientError> {
+        self.within(request, 0).await
+    }
+
+    /// The same, after at most `left` answers that say "look there".
+    async fn within(&self, request: Asked, left: usize) -> Result<Answered, OAuthHttpClientError> {
+        let late = || -> OAuthHttpClientError { format!("no answer within {} s", LIMIT.as_secs()).into() };
+        tokio::time::timeout(LIMIT, self.answer(request, left)).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    async fn answer(&self, request: Asked, mut left: usize) -> Result<Answered, OAuthHttpClientError> {
         let mut request = reqwest::Request::try_from(request)?;
-        let mut left = match redirect_policy {
-            OAuthHttpRedirectPolicy::Follow => MAX_REDIRECTS,
-            // A code or a token is shown to the one it is for.
-            _ => 0,
-        };
         loop {
             let (at, again) = (request.url().clone(), request.try_clone());
-            let mut response = self.0.execute(request).await?;
+            let mut response = self.client.execute(request).await?;
             if let (Some(mut next), Some(url), true) = (again, next(&response, &at), left > 0) {
                 left -= 1;
                 *next.url_mut() = url;
                 request = next;
                 continue;
             }
-            let mut answer = axum::http::Response::builder().status(response.status());
+            let status = response.status();
+            let mut answer = axum::http::Response::builder().status(status);
             if let Some(headers) = answer.headers_mut() {
                 headers.clone_from(response.headers());
             }
             let body = haft_net::body(&mut response, MAX_ANSWER).await?;
             let body = body.ok_or_else(|| format!("the answer of {at} has more than {MAX_ANSWER} bytes"))?;
-            return Ok(answer.body(body)?);
+            return Ok(answer.body(self.seen(&at, status, body))?);
         }
     }
 }
@@ -65,8 +118,12 @@ fn next(response: &reqwest::Response, at: &Url) -> Option<Url> {
 impl OAuthHttpClient for Exchange {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
-            let late = || -> OAuthHttpClientError { format!("no answer within {} s", LIMIT.as_secs()).into() };
-            tokio::time::timeout(LIMIT, self.answer(request)).await.unwrap_or_else(|_| Err(late()))
+            let OAuthHttpRequest { request, redirect_policy, .. } = request;
+            match redirect_policy {
+                OAuthHttpRedirectPolicy::Follow => self.within(request, MAX_REDIRECTS).await,
+                // A code or a token is shown to the one it is for.
+                _ => self.send(request).await,
+            }
         })
     }
 }

@@ -7,7 +7,7 @@ use rmcp::transport::auth::{
 
 use super::callback::Callback;
 use super::store::{Client, Kept, now};
-use super::{Account, OAuthError, Store, manager};
+use super::{Account, OAuthError, Store, discover, manager};
 
 /// The name under which we ask to be let in.
 const CLIENT_NAME: &str = "haft";
@@ -31,10 +31,10 @@ impl SignIn {
     /// [`OAuthError::NeedsRegistration`] where only a person can say who we are; otherwise what went wrong.
     pub async fn begin(store: &Store, account: &Account, challenge: Option<&str>) -> Result<Self, OAuthError> {
         let failed = |source| OAuthError::Failed { name: account.name.clone(), source: Box::new(source) };
-        let mut manager = manager(store, account).await?;
+        let (mut manager, exchange) = manager(store, account).await?;
         let kept = store.get(&account.name, &account.url)?;
         let challenge = challenge.or(kept.as_ref().and_then(|kept| kept.challenge.as_deref()));
-        let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(failed)?;
+        let found = discover(&manager, &exchange, account, challenge).await.map_err(failed)?;
         manager.set_metadata(found.metadata.clone());
         let callback = Callback::listen(&account.redirect()).await?;
         let redirect = callback.address().to_string();
@@ -105,7 +105,7 @@ impl SignIn {
 
 /// What to ask for: what the settings say, or what the server says it needs; with what was allowed before, where it
 /// wants more than that.
-async fn scopes(
+pub(super) async fn scopes(
     manager: &AuthorizationManager,
     account: &Account,
     kept: Option<&Kept>,

@@ -14,9 +14,10 @@ use rmcp::model::{
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, SetLevelRequestParams, SubscribeRequestParams,
     UnsubscribeRequestParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{Client, Offer};
 
@@ -35,6 +36,8 @@ pub(super) struct Handler<O> {
     calls: Semaphore,
     level: Arc<Level>,
     watched: Mutex<BTreeSet<String>>,
+    /// Tells the client of other tools.
+    telling: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 /// From which level on the client wants to read the log. All of it until it says so.
@@ -62,7 +65,13 @@ fn rank(level: LoggingLevel) -> u8 {
 
 impl<O: Offer> Handler<O> {
     pub(super) fn new(offer: Arc<O>) -> Self {
-        Self { offer, calls: Semaphore::new(MAX_CALLS), level: Arc::default(), watched: Mutex::default() }
+        Self {
+            offer,
+            calls: Semaphore::new(MAX_CALLS),
+            level: Arc::default(),
+            watched: Mutex::default(),
+            telling: Mutex::default(),
+        }
     }
 
     fn watched(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -87,6 +96,18 @@ impl<O: Offer> ServerHandler for Handler<O> {
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::known_up_to(&NEWEST))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let Some(mut changed) = self.offer.changed() else { return };
+        let telling = tokio::spawn(async move {
+            while changed.changed().await.is_ok() {
+                if context.peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+        *self.telling.lock().unwrap_or_else(PoisonError::into_inner) = Some(AbortOnDropHandle::new(telling));
     }
 
     async fn list_tools(

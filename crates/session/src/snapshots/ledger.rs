@@ -131,6 +131,20 @@ impl Ledger {
         self.add(session, line, Stage::Happened);
     }
 
+    /// Writes down that the file at `path` is `now`, which the same call had left as something else. Where it had not, or what
+    /// commands changed tells it already, nothing is written.
+    pub(super) fn reworked(&self, session: &SessionId, by: Option<&AskedBy>, path: &Path, now: State) {
+        let last = {
+            let book = self.lock();
+            let entries = book.sessions.get(session).into_iter().flatten();
+            let done = entries.filter(|entry| entry.by.as_ref() == by && entry.stage != Stage::Announced);
+            done.flat_map(|entry| &entry.changes).rfind(|change| change.path == path).map(|one| one.after.clone())
+        };
+        if let Some(before) = last.filter(|last| *last != now) {
+            self.note(session, by, vec![Change { path: path.to_owned(), before, after: now }]);
+        }
+    }
+
     /// Writes a line to the file and to the book.
     fn add(&self, session: &SessionId, line: Line, stage: Stage) -> u64 {
         // Both at once: who writes the file anew meanwhile writes what is in the book, and the line would be lost.

@@ -95,6 +95,31 @@ fn what_a_call_changed_is_handed_out_as_one_list() {
 }
 
 #[test]
+fn what_a_program_made_of_a_file_that_the_call_wrote_is_the_calls() {
+    let scene = Scene::new();
+    let snapshots = scene.snapshots();
+    fs::write(scene.path("a"), "1").unwrap();
+    fs::write(scene.path("b"), "other").unwrap();
+    scene.write(&snapshots, "one", "a", Some("2"), Until::Said);
+    let reworked = |call: &str, name: &str| {
+        let path = scene.path(name);
+        snapshots.reworked(&scene.asker(call), &path, Standing::at(&path));
+    };
+    fs::write(scene.path("a"), "2 tidy").unwrap();
+    reworked("one", "a");
+    // Told twice it is the same; what the call had not written, or another call has, is not its own.
+    reworked("one", "a");
+    reworked("one", "b");
+    reworked("other", "a");
+    fs::remove_file(scene.path("a")).unwrap();
+    reworked("one", "a");
+    scene.write(&snapshots, "one", "a", Some("3"), Until::Said);
+    let one = snapshots.take(&scene.session, &scene.message, "one").unwrap();
+    assert_eq!(scene.told(&snapshots, &one.hash), ["a 1 3"]);
+    assert_eq!(snapshots.take_all(&scene.session), []);
+}
+
+#[test]
 fn what_comes_to_nothing_is_no_change() {
     let scene = Scene::new();
     let snapshots = scene.snapshots();

@@ -8,7 +8,7 @@ use haft_protocol::hook::{
     SmallModelIs, SmallModelOf, Stopping, SystemOf, SystemPrompt, TextOf, ToolArgs, ToolCalled, ToolNamed, ToolResult,
     ToolTold, WholeText,
 };
-use haft_protocol::{Ask, Event, Turned};
+use haft_protocol::{Ask, Event, FileEvent, Turned};
 use serde_json::{Value, json};
 
 use super::{HookError, Hooked, Hooks, advice};
@@ -152,6 +152,13 @@ impl Hooks {
 
     /// Something changed.
     pub async fn event(&self, event: &Event) {
+        if self.listen(Point::Event) {
+            self.change(Point::Event, &json!({ "event": event }), json!({})).await;
+        }
+    }
+
+    /// Something happened to a file.
+    pub async fn file_event(&self, event: &FileEvent) {
         if self.listen(Point::Event) {
             self.change(Point::Event, &json!({ "event": event }), json!({})).await;
         }

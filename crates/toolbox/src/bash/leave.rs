@@ -199,7 +199,7 @@ async fn network(
 }
 
 /// Which files of the project a caged command cannot read: what rules do not allow, but for `granted`.
-fn secrets(files: &Files, call: &Call, granted: Vec<PathBuf>) -> Secrets {
+pub(crate) fn secrets(files: &Files, call: &Call, granted: Vec<PathBuf>) -> Secrets {
     let (allowed, files) = (call.allowing("read"), files.clone());
     let mut hasher = DefaultHasher::new();
     (call.rules_id(), &granted).hash(&mut hasher);

@@ -2,6 +2,7 @@
 
 use haft_permission::{Access, Effect};
 use haft_project::{Files, FilesError, IfExists, Target};
+use haft_protocol::FileChange;
 use haft_tool::{Call, Output, TellModel, ToolError};
 use serde_json::json;
 
@@ -10,6 +11,7 @@ use super::explain::explain;
 use super::how::How;
 use crate::beside::beside;
 use crate::diff::Diff;
+use crate::format::{After, Written};
 use crate::glob::missing;
 use crate::reach::reach_file;
 use crate::seen::{saw, unchanged};
@@ -40,6 +42,7 @@ struct Change {
 /// What the model is to do instead; then the file is as it was.
 pub(crate) async fn change_file(
     files: &Files,
+    after: &After,
     call: &Call,
     path: &str,
     edits: Vec<Replacement>,
@@ -54,7 +57,7 @@ pub(crate) async fn change_file(
     }
     let target = reach_file(files, call, path).await?;
     let _turn = files.lock(&target).await;
-    let change = if edits[0].old.is_empty() {
+    let mut change = if edits[0].old.is_empty() {
         creation(files, call, &target, edits).await?
     } else {
         replacement(files, call, &target, edits).await?
@@ -66,10 +69,20 @@ pub(crate) async fn change_file(
         .show("filepath", path.as_str())
         .show("diff", change.diff.patch.as_str());
     let grant = call.ask(access).await?;
-    let said = said(&path, &change);
-    let if_exists = change.old.map_or(IfExists::Fail, IfExists::ReplaceOnly);
-    let stamp = files.write(&grant, &target, change.new, if_exists).await.tell_model()?;
-    saw(call, &target, stamp);
+    let event = if change.old.is_some() { FileChange::Change } else { FileChange::Add };
+    // Both are wanted once more only where something else is made of the file.
+    let (old, new) =
+        if after.may_tidy(target.path()) { (change.old.clone(), change.new.clone()) } else { Default::default() };
+    let if_exists = change.old.take().map_or(IfExists::Fail, IfExists::ReplaceOnly);
+    let stamp = files.write(&grant, &target, std::mem::take(&mut change.new), if_exists).await.tell_model()?;
+    let written = Written { target: target.clone(), bytes: new, stamp };
+    let left = after.tidied(call, &grant, vec![written]).await.pop();
+    if let Some(bytes) = left.as_ref().and_then(|left| left.bytes.as_deref()) {
+        change.diff = Diff::of_bytes(&path, old.as_deref(), Some(bytes)).await;
+    }
+    saw(call, &target, left.as_ref().map_or(stamp, |left| left.stamp));
+    after.tell(target.path(), event);
+    let said = said(&path, event, &change) + &left.map(|left| left.words()).unwrap_or_default();
 
     Ok(Output::new(target.title(), said)
         .meta("diagnostics", json!({}))
@@ -159,12 +172,12 @@ impl Work {
     }
 }
 
-fn said(path: &str, change: &Change) -> String {
+fn said(path: &str, event: FileChange, change: &Change) -> String {
     let Diff { additions, deletions, .. } = change.diff;
-    let mut text = match (&change.old, change.places) {
-        (None, _) => format!("Created {path} ({}).", count_lines(additions)),
-        (Some(_), 1) => format!("Edited {path} (lines: +{additions} -{deletions})."),
-        (Some(_), places) => format!("Edited {path} in {places} places (lines: +{additions} -{deletions})."),
+    let mut text = match (event, change.places) {
+        (FileChange::Add, _) => format!("Created {path} ({}).", count_lines(additions)),
+        (_, 1) => format!("Edited {path} (lines: +{additions} -{deletions})."),
+        (_, places) => format!("Edited {path} in {places} places (lines: +{additions} -{deletions})."),
     };
     if let Some(what) = change.how.iter().max().and_then(|how| how.overlooked()) {
         text.push_str(&format!(" oldString was not exact ({what}); the file's own text was kept where it stays."));

@@ -38,6 +38,23 @@ pub(super) enum What {
     Delete,
 }
 
+impl What {
+    /// What the file holds then; `None` where it is gone.
+    pub(super) fn bytes(&self) -> Option<&Vec<u8>> {
+        match self {
+            What::Add(bytes) | What::Update(bytes) | What::Move { bytes, .. } => Some(bytes),
+            What::Delete => None,
+        }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
+        match self {
+            What::Add(bytes) | What::Update(bytes) | What::Move { bytes, .. } => Some(bytes),
+            What::Delete => None,
+        }
+    }
+}
+
 /// What a file holds while the patch is worked out.
 #[derive(Debug, Clone)]
 struct Now {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::plan::{Outcome, What};
 use crate::diff::Diff;
-use crate::text::{Text, lf, on_one_line};
+use crate::text::on_one_line;
 
 /// Most paths that a title names.
 const MAX_TITLED: usize = 3;
@@ -95,12 +95,7 @@ impl Shown {
 }
 
 fn diff(target: &Target, before: Option<&[u8]>, after: Option<&[u8]>) -> Diff {
-    let text = |bytes: Option<&[u8]>| {
-        let bytes = bytes.unwrap_or_default();
-        let text = Text::read(bytes).map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |text| text.text);
-        lf(&text).into_owned()
-    };
-    Diff::new(&target.path().display().to_string(), &text(before), &text(after))
+    Diff::decoded(&target.path().display().to_string(), before, after)
 }
 
 /// What the model is told: a line for each file.

@@ -68,7 +68,7 @@ impl Person {
     /// # Errors
     ///
     /// [`Stopped`] where they stop it or close the terminal.
-    pub(super) async fn line(&mut self, shown: String) -> Result<String> {
+    pub(crate) async fn line(&mut self, shown: String) -> Result<String> {
         self.read(&shown).await
     }
 

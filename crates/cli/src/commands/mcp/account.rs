@@ -1,14 +1,15 @@
 //! The servers where one signs in, as the settings have them.
 
 use anyhow::Result;
-use haft_config::{Config, McpPlace};
 use haft_mcp::oauth::Account;
 
 use crate::report::Usage;
+use crate::servers;
+use crate::wire::Ground;
 
-/// All servers of `config` where one may have to sign in, by name.
-pub(super) fn accounts(config: &Config) -> Vec<Account> {
-    config.mcp.iter().filter_map(|(name, server)| account(name, &server.place)).collect()
+/// All servers of the settings where one may have to sign in, by name.
+pub(super) fn accounts(ground: &Ground) -> Vec<Account> {
+    ground.config.mcp.iter().filter_map(|(name, server)| servers::account(ground, name, server)).collect()
 }
 
 /// The one called `name`; the only one where none is named.
@@ -16,8 +17,8 @@ pub(super) fn accounts(config: &Config) -> Vec<Account> {
 /// # Errors
 ///
 /// When there is none of that name, or nobody can tell which is meant.
-pub(super) fn named(config: &Config, name: Option<&str>) -> Result<Account> {
-    let accounts = accounts(config);
+pub(super) fn named(ground: &Ground, name: Option<&str>) -> Result<Account> {
+    let accounts = accounts(ground);
     let names = accounts.iter().map(|account| account.name.as_str()).collect::<Vec<_>>().join(", ");
     let why = match (name, &accounts[..]) {
         (_, []) => {
@@ -27,26 +28,11 @@ pub(super) fn named(config: &Config, name: Option<&str>) -> Result<Account> {
         (None, _) => format!("which one? There is {names}"),
         (Some(name), _) => match accounts.iter().find(|account| account.name == name) {
             Some(account) => return Ok(account.clone()),
-            None if config.mcp.contains_key(name) => {
+            None if ground.config.mcp.contains_key(name) => {
                 format!("{name:?} needs no sign-in: it is a program, or its \"oauth\" is false. There is {names}")
             }
             None => format!("there is no server called {name:?} in the settings; there is {names}"),
         },
     };
     Err(Usage(why).into())
-}
-
-/// How one signs in at the server called `name` in `place`; `None`: not at all.
-pub(crate) fn account(name: &str, place: &McpPlace) -> Option<Account> {
-    let McpPlace::Remote { url, oauth: Some(oauth), .. } = place else { return None };
-    Some(Account {
-        name: name.to_owned(),
-        url: url.clone(),
-        client_id: oauth.client_id.clone(),
-        client_secret: oauth.client_secret.clone(),
-        client_page: None,
-        scope: oauth.scope.clone(),
-        callback_port: oauth.callback_port,
-        redirect_uri: oauth.redirect_uri.clone(),
-    })
 }

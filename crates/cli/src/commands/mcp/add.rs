@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
+use super::asked;
 use crate::args::McpAdd;
+use crate::commands::auth::Stopped;
 use crate::folders::Folders;
 use crate::render;
 use crate::report::{Exit, Usage};
@@ -15,7 +17,19 @@ use crate::wire;
 /// Names of the settings files in a folder, those first that haft's own settings stand in.
 const FILES: [&str; 4] = ["haft.jsonc", "haft.json", "opencode.jsonc", "opencode.json"];
 
-pub(super) fn run(args: &McpAdd) -> Result<Exit> {
+pub(super) async fn run(args: McpAdd) -> Result<Exit> {
+    let mut args = args;
+    if asked::is_incomplete(&args) {
+        match asked::complete(&mut args).await {
+            Err(error) if error.is::<Stopped>() => {
+                render::complain("\nstopped; nothing was added");
+                return Ok(Exit::Interrupted);
+            }
+            done => done?,
+        }
+    }
+    let args = &args;
+    let name = args.name.as_deref().unwrap_or_default();
     let entry = entry(args)?;
     let folder = match args.project {
         true => {
@@ -30,12 +44,12 @@ pub(super) fn run(args: &McpAdd) -> Result<Exit> {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
-    let after = match haft_config::with_entry(&before, "mcp", &args.name, &entry) {
+    let after = match haft_config::with_entry(&before, "mcp", name, &entry) {
         Ok(after) => after,
         Err(why) => bail!("{}: {why}; nothing was written", path.display()),
     };
     write(&path, &after)?;
-    render::complain(&format!("added {:?} to {}; `haft mcp list` tries it", args.name, path.display()));
+    render::complain(&format!("added {name:?} to {}; `haft mcp list` tries it", path.display()));
     if args.project {
         render::complain("it is started once this project's settings are trusted: `haft trust`");
     }
@@ -66,7 +80,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
 
 /// What the settings are to say.
 fn entry(args: &McpAdd) -> Result<Value> {
-    if args.name.trim().is_empty() {
+    if args.name.as_deref().unwrap_or_default().trim().is_empty() {
         return Err(Usage("a server needs a name".to_owned()).into());
     }
     let pairs = |all: &[String], what: &str| -> Result<Map<String, Value>> {

@@ -23,8 +23,13 @@ pub(super) async fn run(args: McpAuth) -> Result<Exit> {
 
 async fn sign_in(name: Option<&str>, no_browser: bool) -> Result<Exit> {
     let ground = Ground::at(None)?;
-    let account = named(&ground.config, name)?;
+    let account = named(&ground, name)?;
     let store = Store::at(ground.folders.mcp_auth());
+    if !account.is_a_persons() {
+        haft_mcp::oauth::fetch(&store, &account).await?;
+        render::complain(&spelled(&format!("{} gave a token; nobody has to sign in there", account.name)));
+        return Ok(Exit::Done);
+    }
     let mut person = Person::find()?;
     let done = person.wait(async {
         let sign_in = SignIn::begin(&store, &account, None).await?;
@@ -58,7 +63,7 @@ fn list(as_json: bool) -> Result<Exit> {
     let store = Store::at(ground.folders.mcp_auth());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let mut rows = Vec::new();
-    for account in accounts(&ground.config) {
+    for account in accounts(&ground) {
         let kept = store.get(&account.name, &account.url)?;
         let state = kept.map_or(State::NotAuthenticated, |kept| kept.state(now));
         rows.push((account.name, account.url, state));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
@@ -28,6 +29,9 @@ const COLUMNS: usize = 100;
 /// Tools that do nothing without a model of their own. They can be called, and say so.
 const NEED_A_MODEL: [&str; 3] = ["task", "plan_enter", "plan_exit"];
 
+/// How often it is looked whether there are other tools.
+const LOOK: Duration = Duration::from_secs(2);
+
 const ABOUT: &str = "Tools of a coding agent for one project folder. Paths are relative to that folder. Commands run \
                      in a cage; what the user's rules do not allow is asked for or denied, and the answer says so. \
                      Read a file before you change it: one that changed since is refused.";
@@ -37,19 +41,53 @@ pub(super) struct Shared {
     ground: Ground,
     auto: bool,
     agent: Option<String>,
-    tools: Vec<Tool>,
+    /// Those that clients were told of.
+    tools: Mutex<Vec<Tool>>,
+    /// Counts up whenever they are other ones.
+    version: watch::Sender<u64>,
 }
 
 impl Shared {
     /// The tools of `ground` as `agent` is offered them; `auto` is a yes in advance.
     pub(super) async fn new(ground: Ground, auto: bool, agent: Option<String>) -> Result<Self> {
-        let registry = ground.registry();
-        let mut specs = tool::offered(&ground, &ModelArg::default(), agent.as_deref()).await?.specs;
-        specs.retain(|spec| !NEED_A_MODEL.contains(&spec.name.as_str()));
-        let permission = |name: &str| registry.permission(name).unwrap_or_else(|| name.to_owned());
-        let tools = specs.iter().map(|spec| content::definition(spec, &permission(&spec.name))).collect();
-        Ok(Self { ground, auto, agent, tools })
+        let offer = tool::offered(&ground, &ModelArg::default(), agent.as_deref()).await?;
+        let tools = Mutex::new(described(&ground, offer));
+        Ok(Self { ground, auto, agent, tools, version: watch::Sender::new(0) })
     }
+
+    /// Looks again and again whether there are other tools: those of servers and files come and go. Never ends by itself.
+    pub(super) async fn watch(&self) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let registry = self.ground.registry();
+            // The look begins to load what is new; half of it is nothing to tell of.
+            let _ = registry.now();
+            registry.ready(LOOK).await;
+            let now = self.now();
+            let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            if now != *known {
+                *known = now;
+                self.version.send_modify(|version| *version += 1);
+            }
+        }
+    }
+
+    /// The tools that there are now.
+    fn now(&self) -> Vec<Tool> {
+        match tool::offered_now(&self.ground, &ModelArg::default(), self.agent.as_deref()) {
+            Ok(offer) => described(&self.ground, offer),
+            // The settings name agents that are broken now; those that there were can still be called.
+            Err(_) => self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+}
+
+/// What is offered, in the protocol's words.
+fn described(ground: &Ground, offer: tool::Offer) -> Vec<Tool> {
+    let registry = ground.registry().now();
+    let specs = offer.specs.iter().filter(|spec| !NEED_A_MODEL.contains(&spec.name.as_str()));
+    let permission = |name: &str| registry.permission(name).unwrap_or_else(|| name.to_owned());
+    specs.map(|spec| content::definition(spec, &permission(&spec.name))).collect()
 }
 
 /// One client's tools.
@@ -95,13 +133,17 @@ impl Tools {
 
 impl Offer for Tools {
     fn about(&self) -> InitializeResult {
-        InitializeResult::new(ServerCapabilities::builder().enable_tools().build())
+        InitializeResult::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
             .with_server_info(Implementation::new("haft", env!("CARGO_PKG_VERSION")))
             .with_instructions(ABOUT)
     }
 
     fn tools(&self) -> Vec<Tool> {
-        self.shared.tools.clone()
+        self.shared.now()
+    }
+
+    fn changed(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.shared.version.subscribe())
     }
 
     fn call<'a>(

@@ -25,8 +25,9 @@ pub(crate) async fn run(args: McpServe) -> Result<Exit> {
     let shared = Arc::new(Shared::new(ground, auto, agent).await?);
     let stop = CancellationToken::new();
     let mut signals = Signals::listen()?;
-    let mut serving = pin!(serve(shared, http, stop.clone()));
+    let mut serving = pin!(serve(shared.clone(), http, stop.clone()));
     tokio::select! {
+        () = shared.watch() => Ok(Exit::Done),
         served = &mut serving => served.map(|()| Exit::Done),
         () = signals.next() => {
             stop.cancel();

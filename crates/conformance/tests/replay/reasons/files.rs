@@ -30,6 +30,7 @@ pub(super) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
                 (true, false) => contents(wanted, got),
             }
         }
+        ("skill", Facet::Output) => skill(wanted, got),
         ("plan_exit", Facet::Output | Facet::Title) => {
             when([&got.output, &got.title].iter().all(|text| text.contains("build agent")), "success-words")
         }
@@ -45,6 +46,14 @@ pub(super) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
         }
         _ => Vec::new(),
     }
+}
+
+/// What is said of where a skill stands: ours that its files may be read, and nothing of one that stands nowhere.
+fn skill(wanted: &Seen, got: &Seen) -> Vec<&'static str> {
+    let same = got.output.replace("\nIts files may be read.\n", "\n") == wanted.output;
+    let text = got.output.strip_suffix("</skill_content>").unwrap_or(&got.output);
+    let nowhere = wanted.output.contains("Base directory for this skill: .\n") && wanted.output.starts_with(text);
+    when(same || nowhere, "places-of-skills")
 }
 
 /// Whether ours names the file that was changed, where theirs says only that it went well.

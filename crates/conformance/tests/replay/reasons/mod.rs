@@ -4,10 +4,12 @@
 mod errors;
 mod files;
 mod search;
+mod served;
 mod shell;
 mod web;
 
 use crate::record::{Facet, Record, Seen};
+use crate::run::is_served;
 
 /// One difference: what the call was, what it gave then and what ours gives, and in what the two differ.
 pub(crate) struct Difference<'a> {
@@ -27,25 +29,24 @@ fn more(difference: &Difference<'_>) -> Vec<&'static str> {
 /// Finds the reasons that together explain a difference; none where they do not.
 type Explain = fn(&Difference<'_>) -> Vec<&'static str>;
 
-const ALL: &[Explain] = &[errors::explain, files::explain, search::explain, shell::explain, web::explain, more];
+const ALL: &[Explain] =
+    &[errors::explain, files::explain, search::explain, served::explain, shell::explain, web::explain, more];
 
 /// The reasons for `difference`. Empty where nobody knows one.
 pub(crate) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
     ALL.iter().map(|explain| explain(difference)).find(|reasons| !reasons.is_empty()).unwrap_or_default()
 }
 
-/// What is built later, if the call is about that.
-pub(crate) fn later(record: &Record) -> Option<&'static str> {
+/// What is not compared here, if the call is about that.
+pub(crate) fn later(record: &Record, can_serve: bool) -> Option<&'static str> {
     let argument = |key: &str| record.args[key].as_str().unwrap_or_default();
     Some(match record.tool.as_str() {
-        "skill" => "later-skills",
         "websearch" => "later-websearch",
         "lsp" => "later-language-servers",
-        "execute" | "list_mcp_resources" | "list_mcp_resource_templates" | "read_mcp_resource" => "later-mcp",
-        server if server.starts_with("my_server_") => "later-mcp",
+        "execute" => "later-execute",
+        _ if is_served(record) && !can_serve => "later-mcp",
         "hello" | "math_add" | "math_boom" | "math_long" | "plug_tool" => "later-custom-tools",
         "bash" if argument("command").contains("$PLUG") => "later-hooks",
-        "write" | "edit" if argument("filePath").ends_with(".fmt") => "later-formatters",
         "write" | "edit" if argument("filePath").ends_with(".lspx") => "later-language-servers",
         "task" if record.args["background"] == true => "later-background-tasks",
         _ => return None,

@@ -1,11 +1,7 @@
 //! What a service account says to get a token: a claim signed with its key, as in RFC 7523. Pure but for chance.
 
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use ring::rand::SystemRandom;
-use ring::rsa::KeyPair;
-use ring::signature::RSA_PKCS1_SHA256;
-use serde_json::json;
+use haft_vault::{BadKey, Signer};
+use serde_json::{Map, json};
 
 use super::credentials::Service;
 use super::{LIFETIME, SCOPE};
@@ -16,10 +12,12 @@ use super::{LIFETIME, SCOPE};
 ///
 /// What is wrong with its key, as the end of a sentence.
 pub(super) fn assertion(service: &Service, now: u64) -> Result<String, String> {
-    let pair = pair(service.key.expose())?;
-    let mut header = json!({"alg": "RS256", "typ": "JWT"});
+    let wrong = |why: BadKey| format!("have a `private_key` that {why}");
+    let signer = Signer::of(service.key.expose()).map_err(wrong)?;
+    let mut head = Map::new();
+    head.insert("typ".to_owned(), "JWT".into());
     if let Some(id) = &service.key_id {
-        header["kid"] = id.as_str().into();
+        head.insert("kid".to_owned(), id.as_str().into());
     }
     let claim = json!({
         "iss": service.email,
@@ -28,34 +26,15 @@ pub(super) fn assertion(service: &Service, now: u64) -> Result<String, String> {
         "iat": now,
         "exp": now.saturating_add(LIFETIME.as_secs()),
     });
-    let encode = |text: String| URL_SAFE_NO_PAD.encode(text);
-    let said = format!("{}.{}", encode(header.to_string()), encode(claim.to_string()));
-    let mut signature = vec![0; pair.public().modulus_len()];
-    pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), said.as_bytes(), &mut signature)
-        .map_err(|_| "have a `private_key` that cannot sign".to_owned())?;
-    Ok(format!("{said}.{}", URL_SAFE_NO_PAD.encode(signature)))
-}
-
-/// The key that a PEM text holds.
-fn pair(pem: &str) -> Result<KeyPair, String> {
-    // Settings and variables often hold the line ends as two letters.
-    let pem = pem.replace("\\n", "\n");
-    let bytes = |label: &str| {
-        let (_, rest) = pem.split_once(&format!("-----BEGIN {label}-----"))?;
-        let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
-        STANDARD.decode(body.split_whitespace().collect::<String>()).ok()
-    };
-    let pair = match (bytes("PRIVATE KEY"), bytes("RSA PRIVATE KEY")) {
-        (Some(key), _) => KeyPair::from_pkcs8(&key),
-        (None, Some(key)) => KeyPair::from_der(&key),
-        (None, None) => return Err("have a `private_key` that is no PEM text".to_owned()),
-    };
-    pair.map_err(|why| format!("have a `private_key` that cannot be used: {why}"))
+    signer.token(head, &claim).map_err(wrong)
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
     use reqwest::Url;
+    use ring::rsa::KeyPair;
     use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
     use serde_json::Value;
 
@@ -91,7 +70,8 @@ mod tests {
                 "exp": 1_700_003_600,
             });
             assert_eq!(decode(parts[1]), want);
-            let public = pair(PKCS8).unwrap().public().as_ref().to_vec();
+            let body: String = PKCS8.lines().filter(|line| !line.starts_with("-----")).collect();
+            let public = KeyPair::from_pkcs8(&STANDARD.decode(body).unwrap()).unwrap().public().as_ref().to_vec();
             let signature = URL_SAFE_NO_PAD.decode(parts[2]).unwrap();
             let said = format!("{}.{}", parts[0], parts[1]);
             UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, public).verify(said.as_bytes(), &signature).unwrap();

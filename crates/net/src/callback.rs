@@ -1,18 +1,16 @@
-//! The page that a vendor's sign-in comes back to: a server for one answer, on this machine alone.
+//! The page that a sign-in comes back to: a server for one answer, on this machine alone.
 //!
-//! Anybody on this machine, and any page in the browser, can knock. What does not carry the state that only the vendor's
-//! page was given is turned away, and does not end the waiting. The answer is plain text and repeats nothing.
+//! Anybody on this machine, and any page in the browser, can knock. What does not carry the state that only the page of
+//! the sign-in was given is turned away, and does not end the waiting. The answer is plain text and repeats nothing.
 
+use std::io;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
 use reqwest::Url;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-
-use super::AuthError;
-use super::web::words;
+use tokio::task::JoinSet;
 
 /// Longest head of a request, in bytes. Codes have a few hundred.
 const MAX_HEAD: usize = 16 * 1024;
@@ -21,93 +19,103 @@ const MAX_HEAD: usize = 16 * 1024;
 const MAX_VISIT: Duration = Duration::from_secs(10);
 
 /// Most visitors at once.
-const MAX_VISITORS: usize = 16;
+pub const MAX_VISITORS: usize = 16;
 
 /// Listens for a page to come back.
 #[derive(Debug)]
-pub(super) struct Callback {
+pub struct Callback {
     listener: TcpListener,
     address: Url,
+}
+
+/// What the page brought.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Came {
+    /// A yes.
+    Back {
+        /// The code that gets tokens.
+        code: String,
+        /// The whole address that it came with.
+        address: Url,
+    },
+    /// A no.
+    Refused {
+        /// The word for it that programs read.
+        error: String,
+        /// The same in words.
+        why: Option<String>,
+    },
 }
 
 /// What one visitor brings.
 #[derive(Debug, PartialEq, Eq)]
 enum Visit {
     /// What was waited for.
-    Code(String),
-    /// The vendor's page says no, in these words; the first is its code.
-    Refused(String, Option<String>),
+    Came(Came),
     /// Somebody else, or something else.
-    Other(u16, &'static str),
+    Other(u16, String),
 }
 
 impl Callback {
-    /// Listens on `port` of this machine, or on any where it is 0. Pages come back to `host` and `path`.
-    pub(super) async fn listen(port: u16, host: &'static str, path: &'static str) -> Result<Self, AuthError> {
-        let failed = |error: std::io::Error| {
-            AuthError::Setup(format!(
-                "cannot listen on 127.0.0.1:{port}, where the sign-in comes back ({error}); end the program that does, or \
-                 choose a method with a code"
-            ))
-        };
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(failed)?;
-        let port = listener.local_addr().map_err(failed)?.port();
-        let address = Url::parse(&format!("http://{host}:{port}{path}"));
-        let address = address.map_err(|error| AuthError::Setup(error.to_string()))?;
+    /// Listens on the port of `address` on this machine, or on any where it is 0. Pages come back to that host and path.
+    ///
+    /// # Errors
+    ///
+    /// When nobody may listen there, or somebody does already.
+    pub async fn listen(mut address: Url) -> io::Result<Self> {
+        let port = address.port_or_known_default().unwrap_or(80);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let port = listener.local_addr()?.port();
+        address.set_port(Some(port)).map_err(|()| io::Error::other("this address cannot have a port"))?;
         Ok(Self { listener, address })
     }
 
     /// Where pages come back to.
-    pub(super) fn address(&self) -> &Url {
+    pub fn address(&self) -> &Url {
         &self.address
     }
 
-    /// Waits for the code that comes with `state`. Dropping the future stops listening.
-    pub(super) async fn code(self, state: &str) -> Result<String, AuthError> {
-        let mut visitors = FuturesUnordered::new();
+    /// Waits for the page that comes with `state`, without a limit. `again` is the command that starts another sign-in,
+    /// for whoever comes with something else. Dropping the future stops listening.
+    pub async fn wait(self, state: &str, again: &str) -> Came {
+        let mut visitors = JoinSet::new();
         loop {
-            let visit = tokio::select! {
+            tokio::select! {
                 accepted = self.listener.accept(), if visitors.len() < MAX_VISITORS => {
                     if let Ok((visitor, _)) = accepted {
-                        let visit = receive(visitor, &self.address, state);
-                        visitors.push(tokio::time::timeout(MAX_VISIT, visit));
+                        let visit = receive(visitor, self.address.clone(), state.to_owned(), again.to_owned());
+                        visitors.spawn(tokio::time::timeout(MAX_VISIT, visit));
                     }
-                    continue;
                 }
-                Some(visit) = visitors.next(), if !visitors.is_empty() => visit,
-            };
-            match visit {
-                Ok(Some(Visit::Code(code))) => return Ok(code),
-                Ok(Some(Visit::Refused(code, _))) if code == "access_denied" => return Err(AuthError::Denied),
-                Ok(Some(Visit::Refused(code, why))) => {
-                    let at = "the sign-in page".to_owned();
-                    return Err(AuthError::Refused { at, message: words(&code, why.as_deref()) });
+                Some(visit) = visitors.join_next(), if !visitors.is_empty() => {
+                    if let Ok(Ok(Some(Visit::Came(came)))) = visit {
+                        return came;
+                    }
                 }
-                Ok(Some(Visit::Other(..)) | None) | Err(_) => {}
             }
         }
     }
 }
 
 /// Hears one visitor out and answers. `None`: they went away.
-async fn receive(mut visitor: TcpStream, address: &Url, state: &str) -> Option<Visit> {
+async fn receive(mut visitor: TcpStream, address: Url, state: String, again: String) -> Option<Visit> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         if head.len() > MAX_HEAD {
             answer(&mut visitor, 431, "That is too much.").await;
-            return Some(Visit::Other(431, "too much"));
+            return None;
         }
         if visitor.read_buf(&mut head).await.ok()? == 0 {
             return None;
         }
     }
-    let visit = understand(&String::from_utf8_lossy(&head), address, state);
+    let visit = understand(&String::from_utf8_lossy(&head), &address, &state, &again);
     match &visit {
-        Visit::Code(_) => {
-            answer(&mut visitor, 200, "You are signed in. You can close this page and go back to haft.").await
+        Visit::Came(Came::Back { .. }) => {
+            answer(&mut visitor, 200, "You are signed in. You can close this page and go back to haft.").await;
         }
-        Visit::Refused(..) => {
-            answer(&mut visitor, 200, "You are not signed in; haft says why. You can close this page.").await
+        Visit::Came(Came::Refused { .. }) => {
+            answer(&mut visitor, 200, "You are not signed in; haft says why. You can close this page.").await;
         }
         Visit::Other(status, why) => answer(&mut visitor, *status, why).await,
     }
@@ -128,7 +136,8 @@ async fn answer(visitor: &mut TcpStream, status: u16, text: &str) {
 }
 
 /// What the `head` of a request means, where pages come back to `address` with `state`. Pure.
-fn understand(head: &str, address: &Url, state: &str) -> Visit {
+fn understand(head: &str, address: &Url, state: &str, again: &str) -> Visit {
+    let other = |status: u16, why: &str| Visit::Other(status, why.to_owned());
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -137,32 +146,32 @@ fn understand(head: &str, address: &Url, state: &str) -> Visit {
         .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
         .map(|(_, host)| host.trim())
         .collect();
-    let port = address.port().unwrap_or(80);
+    let port = address.port_or_known_default().unwrap_or(80);
     let ours = [format!("localhost:{port}"), format!("127.0.0.1:{port}")];
     // A name that leads here and is not ours belongs to somebody who wants to look like this machine.
     if !matches!(hosts[..], [host] if ours.iter().any(|ours| host.eq_ignore_ascii_case(ours))) {
-        return Visit::Other(421, "This is not the machine that you want.");
+        return other(421, "This is not the machine that you want.");
     }
     if method != "GET" {
-        return Visit::Other(405, "This page can only be looked at.");
+        return other(405, "This page can only be looked at.");
     }
     let Some(url) = target.starts_with('/').then(|| address.join(target).ok()).flatten() else {
-        return Visit::Other(400, "This is no address.");
+        return other(400, "This is no address.");
     };
     if url.path() != address.path() || url.host() != address.host() {
-        return Visit::Other(404, "There is nothing here.");
+        return other(404, "There is nothing here.");
     }
     let field = |name: &str| {
         let mut found = url.query_pairs().filter(|(key, _)| key == name).map(|(_, value)| value.into_owned());
         found.next().filter(|value| !value.is_empty() && found.next().is_none())
     };
     if field("state").as_deref() != Some(state) {
-        return Visit::Other(400, "This is not the sign-in that haft began. Start again with haft auth login.");
+        return Visit::Other(400, format!("This is not the sign-in that haft began. Start again with {again}."));
     }
     match (field("error"), field("code")) {
-        (Some(error), _) => Visit::Refused(error, field("error_description")),
-        (None, Some(code)) => Visit::Code(code),
-        (None, None) => Visit::Other(400, "The code is missing. Start again with haft auth login."),
+        (Some(error), _) => Visit::Came(Came::Refused { error, why: field("error_description") }),
+        (None, Some(code)) => Visit::Came(Came::Back { code, address: url }),
+        (None, None) => Visit::Other(400, format!("The code is missing. Start again with {again}.")),
     }
 }
 
@@ -170,28 +179,41 @@ fn understand(head: &str, address: &Url, state: &str) -> Visit {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(head: &str, want: Visit) {
+    const AGAIN: &str = "haft auth login";
+
+    fn seen(head: &str) -> Visit {
         let address = Url::parse("http://localhost:1455/auth/callback").unwrap();
-        assert_eq!(understand(head, &address, "s1"), want, "{head}");
+        understand(head, &address, "s1", AGAIN)
     }
 
     fn get(target: &str) -> String {
         format!("GET {target} HTTP/1.1\r\nHost: localhost:1455\r\nAccept: */*\r\n\r\n")
     }
 
+    fn back(code: &str, target: &str) -> Visit {
+        let address = Url::parse(&format!("http://localhost:1455{target}")).unwrap();
+        Visit::Came(Came::Back { code: code.to_owned(), address })
+    }
+
+    fn refused(error: &str, why: Option<&str>) -> Visit {
+        Visit::Came(Came::Refused { error: error.to_owned(), why: why.map(str::to_owned) })
+    }
+
+    #[track_caller]
+    fn status(head: &str, want: u16) {
+        let Visit::Other(status, _) = seen(head) else { panic!("{head}") };
+        assert_eq!(status, want, "{head}");
+    }
+
     #[test]
     fn only_what_was_waited_for_ends_it() {
-        check(&get("/auth/callback?code=c1&state=s1"), Visit::Code("c1".to_owned()));
-        check(&get("/auth/callback?state=s1&code=a%2Fb%20c"), Visit::Code("a/b c".to_owned()));
-        check(&get("/auth/callback?error=access_denied&state=s1"), Visit::Refused("access_denied".to_owned(), None));
-        let why = Some("no plan".to_owned());
-        check(&get("/auth/callback?error=e&error_description=no+plan&state=s1"), Visit::Refused("e".to_owned(), why));
-        let status = |head: &str, want: u16| {
-            let address = Url::parse("http://localhost:1455/auth/callback").unwrap();
-            let Visit::Other(status, _) = understand(head, &address, "s1") else { panic!("{head}") };
-            assert_eq!(status, want, "{head}");
-        };
+        let row = |target: &str, want: Visit| assert_eq!(seen(&get(target)), want, "{target}");
+        let target = "/auth/callback?code=c1&state=s1&iss=https%3A%2F%2Fa.example";
+        row(target, back("c1", target));
+        let target = "/auth/callback?state=s1&code=a%2Fb%20c";
+        row(target, back("a/b c", target));
+        row("/auth/callback?error=access_denied&state=s1", refused("access_denied", None));
+        row("/auth/callback?error=e&error_description=no+plan&state=s1", refused("e", Some("no plan")));
         for wrong in [
             "",
             "?code=c1",
@@ -212,23 +234,22 @@ mod tests {
 
     #[test]
     fn a_name_that_is_not_this_machines_is_turned_away() {
-        let head = |hosts: &str| format!("GET /auth/callback?code=c1&state=s1 HTTP/1.1\r\n{hosts}\r\n");
+        let target = "/auth/callback?code=c1&state=s1";
+        let head = |hosts: &str| format!("GET {target} HTTP/1.1\r\n{hosts}\r\n");
         for fine in ["Host: localhost:1455\r\n", "host: 127.0.0.1:1455\r\n", "HOST: LOCALHOST:1455\r\n"] {
-            check(&head(fine), Visit::Code("c1".to_owned()));
+            assert_eq!(seen(&head(fine)), back("c1", target), "{fine}");
         }
-        let away = || Visit::Other(421, "This is not the machine that you want.");
         for wrong in
             ["", "Host: evil.example\r\n", "Host: localhost\r\n", "Host: localhost:1455\r\nHost: evil.example\r\n"]
         {
-            check(&head(wrong), away());
+            status(&head(wrong), 421);
         }
     }
 
     #[test]
     fn any_bytes_are_only_turned_away() {
         for head in ["", "\r\n\r\n", "GET", "GET  ", "\u{0}\u{1}", "GET / HTTP/1.1\r\n:\r\n: :\r\nHost\r\n"] {
-            let address = Url::parse("http://localhost:1455/auth/callback").unwrap();
-            assert!(matches!(understand(head, &address, "s1"), Visit::Other(..)), "{head:?}");
+            assert!(matches!(seen(head), Visit::Other(..)), "{head:?}");
         }
     }
 
@@ -243,35 +264,24 @@ mod tests {
 
     #[tokio::test]
     async fn strangers_do_not_end_the_waiting() {
-        let callback = Callback::listen(0, "localhost", "/auth/callback").await.unwrap();
+        let callback = Callback::listen(Url::parse("http://localhost:0/auth/callback").unwrap()).await.unwrap();
         let port = callback.address().port().unwrap();
         assert!(callback.listener.local_addr().unwrap().ip().is_loopback());
-        let waiting = tokio::spawn(async move { callback.code("s1").await });
+        let waiting = tokio::spawn(async move { callback.wait("s1", AGAIN).await });
         // Opened, as browsers do, and never used.
         let _idle = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         let ask = |target: &str| format!("GET {target} HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n");
         assert!(visit(port, ask("/favicon.ico")).await.starts_with("HTTP/1.1 404"));
-        assert!(visit(port, ask("/auth/callback?code=evil&state=guess")).await.starts_with("HTTP/1.1 400"));
+        let stranger = visit(port, ask("/auth/callback?code=evil&state=guess")).await;
+        assert!(stranger.starts_with("HTTP/1.1 400") && stranger.ends_with("Start again with haft auth login."));
         assert!(visit(port, format!("GET /{} HTTP/1.1", "x".repeat(2 * MAX_HEAD))).await.starts_with("HTTP/1.1 431"));
         let answer = visit(port, ask("/auth/callback?code=<b>c1&state=s1")).await;
         assert!(
             answer.starts_with("HTTP/1.1 200") && answer.contains("text/plain") && !answer.contains("c1"),
             "{answer}"
         );
-        assert_eq!(waiting.await.unwrap().unwrap(), "<b>c1");
+        let Came::Back { code, .. } = waiting.await.unwrap() else { panic!("refused") };
+        assert_eq!(code, "<b>c1");
         assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err(), "nobody listens any more");
-    }
-
-    #[tokio::test]
-    async fn what_the_page_says_is_told() {
-        let callback = Callback::listen(0, "127.0.0.1", "/").await.unwrap();
-        let port = callback.address().port().unwrap();
-        let waiting = tokio::spawn(async move { callback.code("s1").await });
-        let head = format!(
-            "GET /?error=invalid_scope&error_description=no%20plan&state=s1 HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n"
-        );
-        visit(port, head).await;
-        let error = waiting.await.unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "the sign-in page says: no plan (invalid_scope)");
     }
 }
