@@ -9,6 +9,7 @@ mod doctor;
 mod formatter;
 mod mcp;
 mod models;
+mod plugin;
 mod run;
 mod session;
 mod skill;
@@ -29,6 +30,7 @@ pub(crate) use self::doctor::{Doctor, RungArg};
 pub(crate) use self::formatter::Formatter;
 pub(crate) use self::mcp::{Mcp, McpAdd, McpAuth, McpAuthList, McpServe};
 pub(crate) use self::models::Models;
+pub(crate) use self::plugin::{Plugin, PluginInstall, PluginNamed};
 pub(crate) use self::run::{Format, Init, Run};
 pub(crate) use self::session::{ExportFormat, Pack, Replay, Session, SessionExport, SessionImport};
 pub(crate) use self::skill::{Named, Skill};
@@ -115,6 +117,9 @@ pub(crate) enum Command {
     /// Servers of further tools, and haft's tools for other agents
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Packages of the npm registry as plug-ins
+    #[command(subcommand, visible_alias = "plug")]
+    Plugin(Plugin),
     /// The skills that models may load, and what is wrong with them
     #[command(subcommand)]
     Skill(Skill),

@@ -37,7 +37,7 @@ pub(crate) fn caging(folders: &Folders, place: &Place, config: &Config) -> Resul
         write: sandbox.write.clone(),
         own: own.into(),
         hidden: others.into_iter().chain(sandbox.read_deny.iter().cloned()).collect(),
-        shown: vec![folders.outputs(), folders.plans()],
+        shown: vec![folders.outputs(), folders.plans(), folders.packages()],
         scratch: folders.scratch(),
         presets: sandbox.presets.clone(),
         only: std::env::var_os(ONLY).map(|word| only(&word)).transpose()?,

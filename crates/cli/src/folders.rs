@@ -46,6 +46,11 @@ impl Folders {
         self.data.join("mcp-auth.json")
     }
 
+    /// The files of packages that are plug-ins.
+    pub(crate) fn packages(&self) -> PathBuf {
+        self.data.join("packages")
+    }
+
     /// Where it is kept what files were before they were changed.
     pub(crate) fn snapshots(&self) -> PathBuf {
         self.data.join("snapshots")

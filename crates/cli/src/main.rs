@@ -13,6 +13,7 @@ mod files;
 mod folders;
 mod formatters;
 mod hooks;
+mod hosts;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod keys;
@@ -21,6 +22,7 @@ mod models;
 mod network;
 mod outputs;
 mod own_file;
+mod packages;
 mod pages;
 mod question;
 mod redact;
@@ -151,6 +153,7 @@ async fn run(task: Task) -> anyhow::Result<Exit> {
         Command::Auth(command) => commands::auth::run(command).await,
         Command::Models(args) => commands::models::run(args).await,
         Command::Mcp(command) => commands::mcp::run(command).await,
+        Command::Plugin(command) => commands::plugin::run(command).await,
         Command::Doctor(args) => commands::doctor::run(args).await,
         Command::Debug(command) => commands::debug::run(command).await,
         Command::Completion(args) => commands::completion::run(args),

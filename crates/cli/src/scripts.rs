@@ -16,11 +16,14 @@ use haft_tool::{Call, Source, ToolError};
 use haft_toolbox::World;
 use serde_json::Value;
 
-use crate::render;
+use crate::packages::{Installed, Packages};
 use crate::wire::Ground;
+use crate::{hosts, render};
 
 /// What this program is asked with to run scripts, as its only argument.
 const ASKED: &str = "--run-scripts-1";
+/// What it is asked with by a host, as its only argument, to take the types off a file.
+pub(crate) const STRIP: &str = "--strip-types-1";
 /// Variables that scripts see of ours: what says nothing of the person and holds no key.
 const SHOWN: [&str; 8] = ["LANG", "LC_ALL", "TZ", "TERM", "NODE_ENV", "CI", "EDITOR", "COLORTERM"];
 /// Most bytes of the files that are remembered as trusted; one alone may have as many.
@@ -29,7 +32,19 @@ const MAX_TRUSTED: u64 = 64 * 1024 * 1024;
 /// Runs scripts, if this process was started for that. Must come before threads, logs, arguments.
 pub(crate) fn serve_if_asked() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
-    if args.next().as_deref() != Some(std::ffi::OsStr::new(ASKED)) || args.next().is_some() {
+    let asked = args.next().filter(|_| args.next().is_none())?;
+    if asked == std::ffi::OsStr::new(STRIP) {
+        // It is in the cage of the host that asks.
+        return Some(match haft_script::strip_types(std::io::stdin().lock()) {
+            Ok(code) if render::say(&code).is_ok() => ExitCode::SUCCESS,
+            Ok(_) => ExitCode::FAILURE,
+            Err(why) => {
+                render::complain(&why);
+                ExitCode::FAILURE
+            }
+        });
+    }
+    if asked != std::ffi::OsStr::new(ASKED) {
         return None;
     }
     if let Err(why) = haft_sandbox::seal() {
@@ -94,7 +109,8 @@ pub(crate) fn tool_files(ground: &Ground, engine: &Engine, doors: &Doors) -> Opt
     }
     let bounds = Arc::new(Trusted::of(project.clone(), &own));
     let cache = Cache::new(ground.folders.cache.join("tools"));
-    Some(Arc::new(ToolFiles::new(own, engine.clone(), doors.clone(), bounds, cache, warn())))
+    let host = Some(hosts::of(ground));
+    Some(Arc::new(ToolFiles::new(own, engine.clone(), host, doors.clone(), bounds, cache, warn())))
 }
 
 /// Says what does not work.
@@ -108,21 +124,25 @@ const PLUGIN_FOLDERS: [&str; 2] = ["plugin", "plugins"];
 const MAX_PLUGINS: usize = 50;
 
 /// The plug-ins that the settings and the configuration folders name, in the order in which they are told of things. None
-/// is begun here. Those of a project count once it is trusted; packages are named and left out.
+/// is begun here. Those of a project count once it is trusted; packages that are not installed are named and left out.
 pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
     let project = ground.place.worktree.as_ref().unwrap_or(&ground.place.directory);
     let is_own = |path: &Path| ground.config.trusted || !path.starts_with(project);
-    let mut found: Vec<Found> = Vec::new();
-    for PluginConfig { spec, options, .. } in &ground.config.plugins {
+    let packages = Packages::new(&ground.folders, &ground.place);
+    // A plug-in, with the folder that its files are in where it is a package.
+    let mut found: Vec<(Found, Option<PathBuf>)> = Vec::new();
+    for plugin in &ground.config.plugins {
+        let PluginConfig { spec, options, .. } = plugin;
         match file(spec) {
             Some(file) if is_own(&file) => {
-                found.push(Found { name: file.display().to_string(), file, options: options.clone() });
+                found.push((Found { name: file.display().to_string(), file, options: options.clone() }, None));
             }
             Some(_) => {}
-            // Somebody may count on what it holds back.
-            None => render::complain(&format!(
-                "warning: the plug-in {spec} is a package, which is not run; do not count on it"
-            )),
+            None => match package(&packages, plugin) {
+                Ok(package) => found.push(package),
+                // Somebody may count on what it holds back.
+                Err(why) => render::complain(&format!("warning: the plug-in {spec} is left out: {why}")),
+            },
         }
     }
     let folders: Vec<PathBuf> = ground.config.directories.iter().filter(|folder| is_own(folder)).cloned().collect();
@@ -131,7 +151,7 @@ pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_plugin(path)).collect();
         files.sort();
         let plugin = |file: PathBuf| Found { name: file.display().to_string(), file, options: Value::Null };
-        found.extend(files.into_iter().map(plugin));
+        found.extend(files.into_iter().map(|file| (plugin(file), None)));
     }
     if found.is_empty() {
         return Vec::new();
@@ -139,6 +159,7 @@ pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
     let bounds: Arc<dyn Bounds> = Arc::new(Trusted::of(project.clone(), &folders));
     let grounds = Grounds {
         engine: engine.clone(),
+        host: Some(hosts::of(ground)),
         sources: Arc::new(Disk::new(bounds)),
         stage: ground.backstage.stage.clone(),
         client: ground.backstage.clone(),
@@ -148,7 +169,38 @@ pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
         tell: warn(),
         limits: Limits::default(),
     };
-    found.into_iter().take(MAX_PLUGINS).map(|found| Arc::new(Plugin::new(found, grounds.clone()))).collect()
+    let plugin = |(found, tree): (Found, Option<PathBuf>)| {
+        let grounds = match tree {
+            Some(tree) => Grounds { sources: Arc::new(Disk::new(Arc::new(Within(tree)))), ..grounds.clone() },
+            None => grounds.clone(),
+        };
+        Arc::new(Plugin::new(found, grounds))
+    };
+    found.into_iter().take(MAX_PLUGINS).map(plugin).collect()
+}
+
+/// The package that `plugin` names, as it is locked and installed.
+///
+/// # Errors
+///
+/// Why it cannot be run, and what to do.
+fn package(packages: &Packages, plugin: &PluginConfig) -> Result<(Found, Option<PathBuf>), String> {
+    let Installed { tree, root } = packages.find(plugin)?;
+    let file = haft_script::entry_of(&root).ok_or("its package.json names no file that there is")?;
+    Ok((Found { name: plugin.spec.clone(), file, options: plugin.options.clone() }, Some(tree)))
+}
+
+/// The files of a package and of what it needs, and no others.
+struct Within(PathBuf);
+
+impl Bounds for Within {
+    fn check(&self, path: &Path, _bytes: &[u8]) -> Result<(), String> {
+        // There are no links among them: none were unpacked.
+        match path.starts_with(&self.0) {
+            true => Ok(()),
+            false => Err(format!("{} is none of the package's files", path.display())),
+        }
+    }
 }
 
 /// The file that a `file://` address means.
@@ -211,6 +263,16 @@ impl Trusted {
 }
 
 impl Bounds for Trusted {
+    fn unchanged(&self) -> Result<(), String> {
+        self.known.iter().try_for_each(|(path, hash)| match std::fs::read(path) {
+            Ok(bytes) if blake3::hash(&bytes) == *hash => Ok(()),
+            Ok(_) | Err(_) => Err(format!(
+                "{} has changed since the project was trusted; start haft again and look at what changed",
+                path.display()
+            )),
+        })
+    }
+
     fn check(&self, path: &Path, bytes: &[u8]) -> Result<(), String> {
         // What packages hold is said by their lock file, which the question of trust covers.
         if !path.starts_with(&self.project) || path.components().any(|part| part.as_os_str() == "node_modules") {

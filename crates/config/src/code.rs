@@ -40,6 +40,9 @@ pub fn code_folders() -> impl Iterator<Item = &'static str> {
 /// What such files may take code from.
 const PACKAGES: [&str; 5] = ["package.json", "package-lock.json", "bun.lock", "bun.lockb", "yarn.lock"];
 
+/// The file of a configuration folder that says exactly which packages its plug-ins are.
+pub const PLUGIN_LOCK: &str = "plugin-lock.json";
+
 /// Looks at programs, within bounds.
 #[derive(Debug)]
 pub(crate) struct Code {
@@ -69,6 +72,9 @@ impl Code {
                 stakes.extend(self.file(&format!("{name}/{below}"), &path, why));
             }
         }
+        // The settings name packages; this says which bytes they are.
+        let lock = folder.join(PLUGIN_LOCK);
+        stakes.extend(self.file(PLUGIN_LOCK, &lock, "says which packages run as plug-ins"));
         if !stakes.is_empty() {
             let packages = PACKAGES.iter().filter_map(|name| {
                 let path = folder.join(name);
@@ -171,6 +177,9 @@ mod tests {
         assert_ne!(first[1].digest, second[1].digest);
         fs::remove_dir_all(root.join("tool")).unwrap();
         assert_eq!(look(), []);
+        // Packages run where there is no file of the project's own, too.
+        fs::write(root.join(PLUGIN_LOCK), "{}").unwrap();
+        assert_eq!(look()[0].key, PLUGIN_LOCK);
     }
 
     #[test]

@@ -51,7 +51,7 @@ mod units;
 mod write;
 
 pub use agent::{AgentConfig, Mode, agent};
-pub use code::code_folders;
+pub use code::{PLUGIN_LOCK, code_folders};
 pub use command::{CommandConfig, hints};
 pub use error::{ConfigError, Place};
 pub use flags::Flags;
@@ -74,4 +74,4 @@ pub use sources::Sources;
 pub use stake::{Effect, Stake, Stakes};
 pub use tighten::BUILT_IN_AGENTS;
 pub use trust::Trust;
-pub use write::with_entry;
+pub use write::{with_entry, with_item};

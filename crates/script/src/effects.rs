@@ -23,6 +23,8 @@ use crate::script::World;
 
 /// Most bytes that a script reads or writes at once.
 pub const MAX_FILE: u64 = 16 * 1024 * 1024;
+/// What is said of an effect that only a call can have.
+pub(crate) const WHILE_LOADED: &str = "is not there while a file is loaded";
 /// Longest line of a script's log that is kept, in bytes.
 const MAX_LOG: usize = 16 * 1024;
 
@@ -183,7 +185,7 @@ pub struct NoWorld;
 
 impl World for NoWorld {
     fn perform<'a>(&'a self, effect: &'a str, _: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
-        let message = format!("{effect} is not there while a file is loaded; do it in a call");
+        let message = format!("{effect} {WHILE_LOADED}; do it in a call");
         Box::pin(async { Err(Refusal::coded("EACCES", message)) })
     }
 

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::error::ScriptError;
+use crate::host::{HostLaunch, Life, Started};
 use crate::script::{Script, Sources, answer_source};
 use crate::wire::{CLOSE, DROP, FromInside, MAX_LINE, WireError};
 
@@ -22,6 +23,9 @@ use crate::wire::{CLOSE, DROP, FromInside, MAX_LINE, WireError};
 const GRACE: Duration = Duration::from_secs(2);
 /// Most messages of one call that wait to be read.
 pub(crate) const MAX_UNREAD: usize = 16_384;
+
+/// Longest line of a host, in bytes.
+const MAX_HOST_LINE: usize = 16 * 1024 * 1024;
 
 /// What to start: a program that calls [`serve`](crate::serve) after it gave up all rights.
 #[derive(Debug, Clone)]
@@ -67,15 +71,33 @@ pub struct Engine {
 }
 
 struct Inner {
-    launch: Launch,
+    how: How,
     facts: Facts,
     running: tokio::sync::Mutex<Option<Arc<Running>>>,
+}
+
+/// How the process of an engine is started.
+enum How {
+    /// Ours, without rights.
+    Sealed(Launch),
+    /// An installed Node or Bun, in a cage.
+    Hosted(HostLaunch),
 }
 
 impl Engine {
     /// An engine that starts `launch` when it is first needed.
     pub fn new(launch: Launch, facts: Facts) -> Self {
-        Self { inner: Arc::new(Inner { launch, facts, running: tokio::sync::Mutex::default() }) }
+        Self { inner: Arc::new(Inner { how: How::Sealed(launch), facts, running: tokio::sync::Mutex::default() }) }
+    }
+
+    /// The same, whose process is a host.
+    pub(crate) fn hosted(launch: HostLaunch, facts: Facts) -> Self {
+        Self { inner: Arc::new(Inner { how: How::Hosted(launch), facts, running: tokio::sync::Mutex::default() }) }
+    }
+
+    /// Whether its process is a host, which finds imports by itself.
+    pub(crate) fn is_hosted(&self) -> bool {
+        matches!(self.inner.how, How::Hosted(_))
     }
 
     /// A new script, into which nothing is loaded yet. What it may import, `sources` says. Needs a Tokio runtime.
@@ -88,7 +110,11 @@ impl Engine {
         let process = match running.as_ref().filter(|process| process.is_alive()) {
             Some(process) => process.clone(),
             None => {
-                let process = Arc::new(Running::start(&self.inner.launch, self.inner.facts.json())?);
+                let process = match &self.inner.how {
+                    How::Sealed(launch) => Running::start(launch, self.inner.facts.json())?,
+                    How::Hosted(launch) => Running::with(launch.start().await?, self.inner.facts.json()),
+                };
+                let process = Arc::new(process);
                 *running = Some(process.clone());
                 process
             }
@@ -134,6 +160,16 @@ struct Shared {
     routes: Mutex<Routes>,
     changed: Notify,
     facts: Value,
+    /// Longest line that it may say, in bytes.
+    max_line: usize,
+    /// Why it ended, where more is known than that.
+    end: Mutex<Option<(String, String)>>,
+}
+
+/// A process, however it was started. Dropping it ends it.
+enum Process {
+    Ours(Child),
+    Host(Life),
 }
 
 impl Shared {
@@ -160,14 +196,38 @@ impl Running {
         let mut child = command.spawn().map_err(failed)?;
         let gone = || failed(std::io::ErrorKind::BrokenPipe.into());
         let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or_else(gone)?;
-        let shared =
-            Arc::new(Shared { alive: AtomicBool::new(true), routes: Mutex::default(), changed: Notify::new(), facts });
+        Ok(Self::over(child.id(), input, output, Process::Ours(child), facts))
+    }
+
+    /// One that was started already.
+    fn with(started: Started, facts: Value) -> Self {
+        let Started { input, output, life } = started;
+        Self::over(None, input, output, Process::Host(life), facts)
+    }
+
+    fn over(pid: Option<u32>, input: ChildStdin, output: ChildStdout, process: Process, facts: Value) -> Self {
+        let max_line = if matches!(process, Process::Ours(_)) { MAX_LINE } else { MAX_HOST_LINE };
+        let shared = Arc::new(Shared {
+            alive: AtomicBool::new(true),
+            routes: Mutex::default(),
+            changed: Notify::new(),
+            facts,
+            max_line,
+            end: Mutex::default(),
+        });
         // As long as what calls have to say; each call waits for its answers.
         let (lines, written) = mpsc::unbounded_channel();
-        let pid = child.id();
         let tasks =
-            [tokio::spawn(write(input, written)), tokio::spawn(attend(child, output, shared.clone(), lines.clone()))];
-        Ok(Self { pid, lines, shared, realms: AtomicU32::new(1), tasks })
+            [tokio::spawn(write(input, written)), tokio::spawn(attend(process, output, shared.clone(), lines.clone()))];
+        Self { pid, lines, shared, realms: AtomicU32::new(1), tasks }
+    }
+
+    /// Why nothing comes any more.
+    pub(crate) fn ended(&self) -> ScriptError {
+        match self.shared.end.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            Some((name, why)) => ScriptError::Host { name, why },
+            None => ScriptError::Ended,
+        }
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -231,7 +291,7 @@ async fn write(mut input: ChildStdin, mut lines: mpsc::UnboundedReceiver<String>
 }
 
 /// Reads what the process says, until it ends or has to be ended.
-async fn attend(mut child: Child, output: ChildStdout, shared: Arc<Shared>, lines: mpsc::UnboundedSender<String>) {
+async fn attend(process: Process, output: ChildStdout, shared: Arc<Shared>, lines: mpsc::UnboundedSender<String>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     loop {
@@ -243,7 +303,7 @@ async fn attend(mut child: Child, output: ChildStdout, shared: Arc<Shared>, line
             }
         };
         tokio::select! {
-            read = next(&mut output, &mut line) => match read {
+            read = next(&mut output, &mut line, shared.max_line) => match read {
                 // Each line is one message; what is none comes from no program of ours.
                 Ok(true) => {
                     let understood = serde_json::from_slice::<FromInside>(&line).is_ok_and(|message| route(message, &shared, &lines));
@@ -259,14 +319,22 @@ async fn attend(mut child: Child, output: ChildStdout, shared: Arc<Shared>, line
         }
     }
     shared.alive.store(false, Ordering::Relaxed);
-    let _ = child.kill().await;
+    match process {
+        // It may have ended by itself.
+        Process::Ours(mut child) => drop(child.kill().await),
+        Process::Host(life) => {
+            if let ScriptError::Host { name, why } = life.last_words().await {
+                *shared.end.lock().unwrap_or_else(PoisonError::into_inner) = Some((name, why));
+            }
+        }
+    }
     // Who listens hears that nothing comes any more.
     *shared.routes() = Routes::default();
 }
 
 /// Reads on until `line` is one; cut off in the middle, it goes on there.
-async fn next(output: &mut BufReader<ChildStdout>, line: &mut Vec<u8>) -> std::io::Result<bool> {
-    let room = (MAX_LINE as u64).saturating_sub(line.len() as u64);
+async fn next(output: &mut BufReader<ChildStdout>, line: &mut Vec<u8>, most: usize) -> std::io::Result<bool> {
+    let room = (most as u64).saturating_sub(line.len() as u64);
     output.take(room).read_until(b'\n', line).await?;
     Ok(line.ends_with(b"\n"))
 }

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use crate::wire::WireError;
 
+/// Longest first line of an error that is shown, in characters.
+const MAX_BRIEF: usize = 300;
+
 /// Why a script did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
@@ -28,6 +31,14 @@ pub enum ScriptError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The program that ran it does not, or not any more.
+    #[error("{name} as its host: {why}")]
+    Host {
+        /// The program.
+        name: String,
+        /// What happened.
+        why: String,
+    },
     /// It took too long without asking for anything.
     #[error("stopped: the script went on for {} s without an end", .time.as_secs_f32())]
     TooLong {
@@ -40,6 +51,34 @@ pub enum ScriptError {
         /// How often it might.
         effects: u32,
     },
+}
+
+impl ScriptError {
+    /// The first line of what it says, for a person who need not know it all.
+    pub(crate) fn briefly(&self) -> String {
+        let text = self.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let mut brief: String = line.chars().take(MAX_BRIEF).collect();
+        if brief.len() < line.len() {
+            brief.push('…');
+        }
+        brief
+    }
+
+    /// Whether a real Node may be able to do what this engine was not: a module or a part of one that it has not, or
+    /// words that it does not understand.
+    pub(crate) fn is_lack(&self) -> bool {
+        let ScriptError::Thrown { name, message, .. } = self else { return false };
+        let lacks = [
+            "needs a real Node",
+            "is not there",
+            "is an ES module",
+            "is not in any node_modules",
+            "is not for scripts",
+        ];
+        matches!(name.as_str(), "TypeError" | "ReferenceError" | "SyntaxError" | "InternalError")
+            || lacks.iter().any(|words| message.contains(words))
+    }
 }
 
 fn thrown(message: &str, places: &[String]) -> String {

@@ -10,6 +10,8 @@ mod natives;
 mod realm;
 mod strip;
 
+pub use strip::strip_types;
+
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -17,6 +19,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use crate::wire::{CANCEL, CLOSE, DROP, MAX_LINE, ToInside, WireError};
 
 use self::realm::{Control, ToRealm};
+
+/// The text of a part of the prelude.
+pub(crate) fn parts(name: &str) -> Option<&'static str> {
+    builtins::source(name)
+}
 
 /// Most realms of one process.
 pub const MAX_REALMS: usize = 64;

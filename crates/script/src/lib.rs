@@ -4,12 +4,15 @@
 //! file with what it imports, in a small engine of its own. What a script wants of the world it asks of the [`World`] of
 //! the call that it runs for, so that all of it passes the one gate.
 //!
+//! What needs a real Node runs in one that is installed, in the cage of commands: see [`Hosting`].
+//!
 //! **Never here:** deciding what is allowed, and running a script in this process.
 
 mod effects;
 mod engine;
 mod error;
 mod execute;
+mod host;
 mod inside;
 pub mod plugin;
 mod script;
@@ -20,6 +23,7 @@ pub use effects::{CallWorld, Doors, MAX_FILE, NoWorld, Ways};
 pub use engine::{Engine, Facts, Launch};
 pub use error::{Refusal, ScriptError};
 pub use execute::Execute;
-pub use inside::{MAX_REALMS, serve};
+pub use host::{Hosting, MAX_HOSTS};
+pub use inside::{MAX_REALMS, serve, strip_types};
 pub use script::{Allowance, Called, Loaded, Name, Script, Source, Sources, World};
-pub use tools::{Bounds, Cache, Disk, MAX_FILES, PluginTools, Tell, ToolFiles};
+pub use tools::{Bounds, Cache, Disk, MAX_FILES, PluginTools, Tell, ToolFiles, entry_of};

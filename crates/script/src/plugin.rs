@@ -11,7 +11,7 @@ mod stage;
 pub use stage::{Behind, Moment, Opened, Stage};
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -21,8 +21,10 @@ use haft_tool::{Hook, HookError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::effects::WHILE_LOADED;
 use crate::engine::Engine;
 use crate::error::{Refusal, ScriptError};
+use crate::host::Hosting;
 use crate::script::{Allowance, Source, Sources, World};
 use crate::tools::{At, Described};
 
@@ -32,6 +34,8 @@ pub const MAX_START: Duration = Duration::from_secs(30);
 pub const MAX_HOOK: Duration = Duration::from_secs(60);
 /// How much one hook may have done for it: files, commands, requests, calls of `client`.
 pub const MAX_EFFECTS: u32 = 1_000;
+/// What the gate says where it would have asked a person and there is none.
+const NEEDS_LEAVE: &str = "needs the user's leave";
 /// How often a person is told that a plug-in was refused something.
 const MAX_REFUSALS_TOLD: u32 = 3;
 /// How often a plug-in is loaded again whose process ended.
@@ -79,6 +83,8 @@ pub struct Grounds {
     pub engine: Engine,
     /// What their files may import.
     pub sources: Arc<dyn Sources>,
+    /// What runs those that the engine cannot; `None`: nothing does.
+    pub host: Option<Arc<Hosting>>,
     /// What does what they ask of the world, in the plug-in's own name.
     pub stage: Arc<dyn Stage>,
     /// What they call `client`.
@@ -128,6 +134,8 @@ pub struct Plugin {
     found: Found,
     grounds: Grounds,
     loaded: tokio::sync::Mutex<State>,
+    /// What it runs in, where that is not the engine.
+    host: OnceLock<Engine>,
     /// What it listens to, once that is known.
     begun: OnceLock<Begun>,
     told: Mutex<bool>,
@@ -165,6 +173,7 @@ impl Plugin {
             found,
             grounds,
             loaded: tokio::sync::Mutex::default(),
+            host: OnceLock::new(),
             begun: OnceLock::new(),
             told: Mutex::new(false),
             refusals: AtomicU32::new(0),
@@ -229,13 +238,46 @@ impl Plugin {
         Ok(running)
     }
 
+    /// Starts it in the engine or, where that lacks something and a host is installed, in one.
     async fn start(&self) -> Result<At, ScriptError> {
-        let Grounds { engine, sources, directory, worktree, project, .. } = &self.grounds;
+        if let Some(host) = self.host.get() {
+            return Ok(self.known(self.start_in(host, &AtomicBool::new(false)).await?));
+        }
+        let lacked = AtomicBool::new(false);
+        let sealed = self.start_in(&self.grounds.engine, &lacked).await;
+        let error = match &sealed {
+            Err(error) if error.is_lack() => error.briefly(),
+            Ok(_) if lacked.load(Ordering::Relaxed) => "it reads or runs something while it begins".to_owned(),
+            _ => return sealed.map(|begun| self.known(begun)),
+        };
+        let Some(hosting) = &self.grounds.host else { return sealed.map(|begun| self.known(begun)) };
+        let (name, file) = (&self.found.name, self.found.file.display());
+        let tell = |text: String| (self.grounds.tell)(&text);
+        match hosting.engine(name) {
+            Ok((host, program)) => {
+                tell(format!("the plug-in {name} runs in {program}: {file}: {error}"));
+                // Said once: should it fail there, that is where it is tried again.
+                let host = self.host.get_or_init(|| host);
+                Ok(self.known(self.start_in(host, &lacked).await?))
+            }
+            Err(why) => {
+                tell(format!("the plug-in {name} cannot be run in a host either: {why}"));
+                sealed.map(|begun| self.known(begun))
+            }
+        }
+    }
+
+    /// The same in `engine`. `lacked` is set where it was refused something only because it was beginning.
+    async fn start_in(&self, engine: &Engine, lacked: &AtomicBool) -> Result<(At, Begun), ScriptError> {
+        let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
-        let script = engine.script(Arc::new(Beginning { file, inner: Arc::clone(sources) })).await?;
-        let world = self.world(&Moment::default());
+        let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;
+        let world = Beginner { inner: self.world(&Moment::default()), lacked };
         let within = self.grounds.limits.start;
-        let handle = script.load_within(Path::new(START), &world, within).await?.handle;
+        let handle = match engine.is_hosted() {
+            true => script.begin_within(&file, include_str!("plugin/start.js"), &world, within).await?.handle,
+            false => script.load_within(Path::new(START), &world, within).await?.handle,
+        };
         let input = json!({
             "client": { "$haft": "remote", "name": "client" },
             "project": { "id": project, "worktree": worktree, "vcs": "git", "time": { "created": 0 } },
@@ -251,9 +293,13 @@ impl Plugin {
         if !unknown.is_empty() {
             tracing::info!(plugin = self.found.name, ?unknown, "haft has no such hooks");
         }
-        // The same however often it is begun.
+        Ok((At { script, handle }, begun))
+    }
+
+    /// Notes what it said of itself: the same however often it is begun.
+    fn known(&self, (at, begun): (At, Begun)) -> At {
         let _ = self.begun.set(begun);
-        Ok(At { script, handle })
+        at
     }
 
     async fn fire_in(&self, point: Point, input: &Value, output: Value) -> Result<Value, HookError> {
@@ -302,7 +348,7 @@ impl Plugin {
     fn refused(&self, why: &Refusal) {
         if why.code.as_deref() == Some("EACCES") && self.refusals.fetch_add(1, Ordering::Relaxed) < MAX_REFUSALS_TOLD {
             let name = &self.found.name;
-            let hint = if why.message.contains("needs the user's leave") {
+            let hint = if why.message.contains(NEEDS_LEAVE) {
                 let stem = self.found.file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
                 format!(" (to let it, say \"plugin\": {{\"{stem}\": \"allow\"}} under permission)")
             } else {
@@ -358,6 +404,30 @@ impl Sources for Beginning {
             START => Ok(Source { kind: "module", text: include_str!("plugin/start.js").to_owned() }),
             path => self.inner.source(path),
         }
+    }
+}
+
+/// The world of a plug-in that begins.
+struct Beginner<'p> {
+    inner: PluginWorld<'p>,
+    lacked: &'p AtomicBool,
+}
+
+impl World for Beginner<'_> {
+    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
+        Box::pin(async move {
+            let done = self.inner.perform(effect, params).await;
+            done.inspect_err(|why| {
+                // Not what a rule denies: only what nobody can be asked about yet.
+                if why.message.contains(WHILE_LOADED) || why.message.contains(NEEDS_LEAVE) {
+                    self.lacked.store(true, Ordering::Relaxed);
+                }
+            })
+        })
+    }
+
+    fn told(&self, what: &str, params: Value) {
+        self.inner.told(what, params);
     }
 }
 

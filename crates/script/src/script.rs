@@ -155,6 +155,17 @@ impl Script {
         understood(self.run_within("load", json!({ "file": file }), world, None, within).await?)
     }
 
+    /// Loads `text`, a module of ours that imports `"PLUGIN"`, which is `file`: for hosts, which are given it so.
+    pub(crate) async fn begin_within(
+        &self,
+        file: &Path,
+        text: &str,
+        world: &dyn World,
+        within: Allowance,
+    ) -> Result<Loaded, ScriptError> {
+        understood(self.run_within("begin", json!({ "file": file, "text": text }), world, None, within).await?)
+    }
+
     /// Calls the function at `path` of the object `handle`.
     ///
     /// # Errors
@@ -239,7 +250,7 @@ impl Script {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let (to, mut incoming) = mpsc::channel(MAX_UNREAD);
         if !self.process.listen(self.realm, id, to) {
-            return Err(ScriptError::Ended);
+            return Err(self.process.ended());
         }
         let mut open = Open { script: self, id, answered: false };
         self.process.send(self.realm, &json!({ "id": id, "method": method, "params": params }));
@@ -287,7 +298,7 @@ impl Script {
                         effects.push(async move { (id, world.perform(&method, params).await) });
                     }
                     Some(Incoming::Says { method, params }) => world.told(&method, params),
-                    None => return Err(ScriptError::Ended),
+                    None => return Err(self.process.ended()),
                 },
                 Some((effect, outcome)) = effects.next(), if !effects.is_empty() => {
                     let answer = match outcome {

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::cache::Cache;
-pub use self::disk::{Bounds, Disk};
+pub use self::disk::{Bounds, Disk, entry_of};
 use self::file::ToolFile;
 pub use self::plugins::PluginTools;
 pub(crate) use self::tool::{At, Described};
@@ -26,6 +26,7 @@ use self::tool::{Home, ScriptTool};
 use crate::effects::Doors;
 use crate::engine::Engine;
 use crate::error::ScriptError;
+use crate::host::Hosting;
 
 /// The folders of a configuration folder that hold tools.
 const FOLDERS: [&str; 2] = ["tool", "tools"];
@@ -36,6 +37,15 @@ const MAX_EXPORTS: usize = 64;
 
 /// Who is told what a person should know.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What runs files of tools.
+#[derive(Clone)]
+struct Engines {
+    engine: Engine,
+    /// What runs those that the engine cannot.
+    host: Option<Arc<Hosting>>,
+    tell: Tell,
+}
 
 /// All tools in files, as a source of the registry.
 ///
@@ -48,7 +58,7 @@ pub struct ToolFiles {
 
 struct Inner {
     folders: Vec<PathBuf>,
-    engine: Engine,
+    engines: Engines,
     doors: Doors,
     bounds: Arc<dyn Bounds>,
     cache: Cache,
@@ -97,10 +107,11 @@ impl Extras {
 
 impl ToolFiles {
     /// The tools in `folders`, configuration folders in the order in which they count: of two files that give the same
-    /// tool, the later one does. Needs a Tokio runtime.
+    /// tool, the later one does. What the engine cannot run, `host` does. Needs a Tokio runtime.
     pub fn new(
         folders: Vec<PathBuf>,
         engine: Engine,
+        host: Option<Arc<Hosting>>,
         doors: Doors,
         bounds: Arc<dyn Bounds>,
         cache: Cache,
@@ -108,7 +119,7 @@ impl ToolFiles {
     ) -> Self {
         let inner = Inner {
             folders,
-            engine,
+            engines: Engines { engine, host, tell: tell.clone() },
             doors,
             bounds,
             cache,
@@ -169,7 +180,7 @@ impl Inner {
     /// Loads what is not known yet, one file after the other.
     async fn describe(&self, files: &[Arc<ToolFile>]) {
         for file in files.iter().filter(|file| file.described().is_none()) {
-            let described = file.describe(&self.engine).await;
+            let described = file.describe(&self.engines).await;
             match &described {
                 Ok(tools) => self.cache.put(&file.key(), tools),
                 Err(error) => {
@@ -194,7 +205,7 @@ impl Inner {
                     tools.remove(at);
                 }
                 let export = described.export.clone();
-                let home = Box::new(InFile { file: file.clone(), engine: self.engine.clone(), export });
+                let home = Box::new(InFile { file: file.clone(), engines: self.engines.clone(), export });
                 let tool = ScriptTool::new(described, home, self.doors.clone(), self.extras.clone());
                 tools.push((name, Arc::new(tool)));
             }
@@ -207,13 +218,13 @@ impl Inner {
 /// One export of a file.
 struct InFile {
     file: Arc<ToolFile>,
-    engine: Engine,
+    engines: Engines,
     export: String,
 }
 
 impl Home for InFile {
     fn loaded(&self) -> BoxFuture<'_, Result<Arc<At>, ScriptError>> {
-        self.file.at(&self.engine).boxed()
+        self.file.at(&self.engines).boxed()
     }
 
     fn path(&self) -> Vec<&str> {

@@ -11,6 +11,8 @@ mod serve;
 
 use anyhow::Result;
 
+pub(super) use self::add::{file as settings_file, write as write_settings};
+
 use crate::args::Mcp;
 use crate::report::Exit;
 

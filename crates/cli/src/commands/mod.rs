@@ -14,6 +14,7 @@ pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod permission;
+pub(crate) mod plugin;
 pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod skill;

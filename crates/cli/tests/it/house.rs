@@ -23,6 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("mcp", &["protocol", "tool", "permission", "project", "net", "vault"]),
     ("script", &["protocol", "tool", "permission", "project", "net"]),
     ("hook", &["protocol", "tool", "permission", "project"]),
+    ("package", &["net"]),
     ("session", &["protocol", "permission", "llm", "store", "snapshot", "tool", "project"]),
     (
         "cli",
@@ -42,6 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "mcp",
             "script",
             "hook",
+            "package",
             "session",
             "vault",
         ],

@@ -32,6 +32,7 @@ mod manner;
 mod mcp;
 mod models;
 mod network;
+mod packages;
 #[cfg(target_os = "linux")]
 mod plan;
 mod plugins;

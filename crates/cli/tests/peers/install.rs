@@ -31,6 +31,9 @@ const MCP_PYTHON: &str = include_str!("mcp_requirements.txt");
 /// A formatter, with its version.
 const PRETTIER: &str = "prettier@3.6.2";
 
+/// The version of Bun that plug-ins run in.
+const BUN: &str = "1.2.23";
+
 /// A Python that has the packages of `requirements.txt`.
 pub(crate) fn python() -> Option<PathBuf> {
     packages("python", PYTHON).map(|bin| bin.join("python"))
@@ -85,6 +88,15 @@ pub(crate) fn mcp() -> Option<PathBuf> {
         run(Command::new("npm").args(only).arg("--prefix").arg(folder).args(MCP))
     })
     .map(|folder| folder.join("node_modules/.bin"))
+}
+
+/// The folder with a Bun, of the package `name` for this machine.
+pub(crate) fn bun(name: &str) -> Option<PathBuf> {
+    let folder = installed("bun", BUN, |folder| {
+        let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(format!("{name}@{BUN}")))
+    })?;
+    Some(folder.join("node_modules").join(name).join("bin"))
 }
 
 /// The folder `node_modules` that holds prettier.

@@ -15,6 +15,7 @@ mod llama;
 mod mcp;
 mod mcp_servers;
 mod opencode;
+mod plugins;
 mod scene;
 mod schemas;
 mod service;

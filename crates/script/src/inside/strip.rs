@@ -71,6 +71,20 @@ pub(crate) fn strip(source: &str, path: &Path) -> Result<Stripped, String> {
     Ok(Stripped { code: made.code, lines })
 }
 
+/// Takes the types off what comes over standard input, whose first line is the path of the file, for a host. Gives up
+/// all rights before it is called, where it can.
+///
+/// # Errors
+///
+/// What is wrong with it, for standard error.
+pub fn strip_types(from: impl std::io::Read) -> Result<String, String> {
+    let mut text = String::new();
+    let mut from = from.take(MAX_SOURCE as u64 + 4096);
+    std::io::Read::read_to_string(&mut from, &mut text).map_err(|error| error.to_string())?;
+    let (path, source) = text.split_once('\n').ok_or("there is no path before it")?;
+    strip(source, Path::new(path)).map(|stripped| stripped.code)
+}
+
 /// `FILE:LINE:COLUMN: message` for the byte `offset`.
 fn at(source: &str, path: &Path, offset: usize, message: &str) -> String {
     let before = source.get(..offset).unwrap_or_default();

@@ -38,6 +38,25 @@ pub trait Bounds: Send + Sync {
     ///
     /// Why not, and what can be done.
     fn check(&self, path: &Path, bytes: &[u8]) -> Result<(), String>;
+
+    /// Whether all files that may run are as they were: asked before a host, which reads them itself.
+    ///
+    /// # Errors
+    ///
+    /// Which is not, and what can be done.
+    fn unchanged(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The file with which the package in `root` begins as a plug-in: what it has for `./server`, else for itself.
+pub fn entry_of(root: &Path) -> Option<PathBuf> {
+    let manifest = manifest(root)?;
+    let text = |key: &str| manifest.get(key).and_then(Value::as_str).map(str::to_owned);
+    let named = [entry(&manifest, "./server"), entry(&manifest, "."), text("main"), Some(".".to_owned())];
+    // A package names files of its own; some name one that they forgot to publish.
+    let paths = named.into_iter().flatten().map(|named| normal(&root.join(named)));
+    paths.filter(|path| path.starts_with(root)).find_map(|path| file(&path))
 }
 
 /// The files of one script.

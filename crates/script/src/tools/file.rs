@@ -1,13 +1,14 @@
 //! One file of tools: what it has, loaded when it is needed.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::tool::{At, Described};
-use super::{Bounds, Disk, tool_name};
+use super::{Bounds, Disk, Engines, tool_name};
 use crate::effects::NoWorld;
 use crate::engine::Engine;
 use crate::error::ScriptError;
+use crate::script::{Loaded as Module, Script};
 
 /// A file as it was when it was found.
 pub(super) struct ToolFile {
@@ -16,6 +17,8 @@ pub(super) struct ToolFile {
     bounds: Arc<dyn Bounds>,
     described: Mutex<Option<Vec<Described>>>,
     loaded: tokio::sync::Mutex<Option<Arc<Loaded>>>,
+    /// What it runs in, where that is not the engine.
+    host: OnceLock<Engine>,
 }
 
 /// What tells a file from what it was: size and time of its last change.
@@ -45,7 +48,14 @@ impl Loaded {
 impl ToolFile {
     pub(super) fn new(path: PathBuf, bounds: Arc<dyn Bounds>) -> Self {
         let stamp = Stamp::of(&path);
-        Self { path, stamp, bounds, described: Mutex::default(), loaded: tokio::sync::Mutex::default() }
+        Self {
+            path,
+            stamp,
+            bounds,
+            described: Mutex::default(),
+            loaded: tokio::sync::Mutex::default(),
+            host: OnceLock::new(),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -81,8 +91,8 @@ impl ToolFile {
     }
 
     /// Loads the file to see what it has.
-    pub(super) async fn describe(&self, engine: &Engine) -> Result<Vec<Described>, ScriptError> {
-        let loaded = self.load(engine).await?;
+    pub(super) async fn describe(&self, engines: &Engines) -> Result<Vec<Described>, ScriptError> {
+        let loaded = self.load(engines).await?;
         let mut tools = Vec::new();
         for export in &loaded.names {
             let name = tool_name(&self.path, export);
@@ -94,20 +104,57 @@ impl ToolFile {
     }
 
     /// The file as it is now, loaded, as its tools are called.
-    pub(super) async fn at(&self, engine: &Engine) -> Result<Arc<At>, ScriptError> {
-        Ok(self.load(engine).await?.at.clone())
+    pub(super) async fn at(&self, engines: &Engines) -> Result<Arc<At>, ScriptError> {
+        Ok(self.load(engines).await?.at.clone())
+    }
+
+    /// It in the engine or, where that lacks something and a host is installed, in one of its own.
+    async fn loaded_in(&self, engines: &Engines, disk: &Arc<Disk>) -> Result<(Script, Module), ScriptError> {
+        let load = async |engine: &Engine| {
+            let script = engine.script(disk.clone()).await?;
+            let module = script.load(&self.path, &NoWorld).await?;
+            Ok((script, module))
+        };
+        if let Some(host) = self.host.get() {
+            self.unchanged()?;
+            return load(host).await;
+        }
+        let error = match load(&engines.engine).await {
+            Err(error @ ScriptError::Thrown { .. }) if ScriptError::is_lack(&error) => error,
+            done => return done,
+        };
+        let Some(hosting) = &engines.host else { return Err(error) };
+        let path = self.path.display();
+        match hosting.engine(&path.to_string()) {
+            Ok((host, program)) => {
+                (engines.tell)(&format!("{path} runs in {program}: {}", error.briefly()));
+                self.unchanged()?;
+                let done = load(&host).await?;
+                let _ = self.host.set(host);
+                Ok(done)
+            }
+            Err(why) => {
+                (engines.tell)(&format!("{path} cannot be run in a host either: {why}"));
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the files that a host will read are those that may run.
+    fn unchanged(&self) -> Result<(), ScriptError> {
+        let name = "Error".to_owned();
+        self.bounds.unchanged().map_err(|message| ScriptError::Thrown { name, message, places: Vec::new() })
     }
 
     /// The file as it is now, loaded.
-    async fn load(&self, engine: &Engine) -> Result<Arc<Loaded>, ScriptError> {
+    async fn load(&self, engines: &Engines) -> Result<Arc<Loaded>, ScriptError> {
         let mut loaded = self.loaded.lock().await;
         if let Some(loaded) = loaded.as_ref().filter(|loaded| loaded.is_fresh()) {
             return Ok(loaded.clone());
         }
         *loaded = None;
         let disk = Arc::new(Disk::new(self.bounds.clone()));
-        let script = engine.script(disk.clone()).await?;
-        let module = script.load(&self.path, &NoWorld).await?;
+        let (script, module) = self.loaded_in(engines, &disk).await?;
         let made_of = disk.read().into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
         let names = module.names.into_iter().filter(|name| name.kind == "object").map(|name| name.name).collect();
         let at = Arc::new(At { script, handle: module.handle });

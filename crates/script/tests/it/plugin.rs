@@ -36,6 +36,7 @@ fn limited(
     let telling = told.clone();
     let grounds = Grounds {
         engine: scene.engine.clone(),
+        host: None,
         sources: scene.sources(),
         stage: Arc::new(Answering),
         client,

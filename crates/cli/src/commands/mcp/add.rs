@@ -57,13 +57,13 @@ pub(super) async fn run(args: McpAdd) -> Result<Exit> {
 }
 
 /// The settings file of `folder` that is there, or the one to be made.
-fn file(folder: &Path) -> PathBuf {
+pub(crate) fn file(folder: &Path) -> PathBuf {
     let there = FILES.iter().map(|name| folder.join(name)).find(|path| path.exists());
     there.unwrap_or_else(|| folder.join("haft.jsonc"))
 }
 
 /// Through a link, if it is one: settings often are.
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;

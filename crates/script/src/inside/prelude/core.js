@@ -134,7 +134,7 @@
     timeLog: (label = "default") => say("info")(`${label}: ${(native.now() - (get(clocks, label) ?? 0)).toFixed(3)}ms`),
   });
 
-  // The library takes an argument that is undefined for one of a wrong type, and its own folder for the script's.
+  // The library takes an argument that is undefined for one of a wrong type.
   const { toString } = global.Buffer.prototype, { from } = global.Buffer;
   const given = (args) => { let count = args.length; while (count && args[count - 1] === undefined) count--; return args.slice(0, count); };
   defineProperty(global.Buffer.prototype, "toString", { configurable: true, writable: true, value(...args) {
@@ -184,9 +184,11 @@
       }
     },
   }));
-  const path = haft.builtin("path"), { resolve } = path;
+  // Its own folder for the script's; and what the library hides from lists of names.
+  const { resolve } = haft.builtin("path");
+  const path = { ...haft.builtin("path"), resolve: (...parts) => resolve(global.process.cwd(), ...parts), sep: "/", delimiter: ":", toNamespacedPath: (text) => text };
   path.posix = path;
-  path.resolve = (...parts) => resolve(global.process.cwd(), ...parts);
+  put(made, "path", path);
 
   haft.lazily("process", () => haft.builtin("process"));
   haft.lazily("Bun", () => haft.builtin("bun"));
