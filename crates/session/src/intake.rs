@@ -282,7 +282,7 @@ impl Intake {
         let registry = self.setup.registry.now();
         let calls = match leave {
             Leave::Given => self.calls.by_hand(&registry),
-            Leave::Asked => Calls { registry, ..self.calls.clone() },
+            Leave::Template | Leave::Model => Calls { registry, ..self.calls.clone() },
         };
         self.call(&calls, id, RESOURCE, json!({ "server": named.server, "uri": named.uri })).await
     }
