@@ -185,6 +185,7 @@ fn servers(ground: &Ground, journal: &Journal) -> Result<Servers> {
         enabled: true,
         timeout: Some(Duration::from_secs(3)),
         call_timeout: None,
+        sampling: false,
         place: client::settings::Place::Local(local),
     };
     Ok(Servers::new(world, vec![settings]))
