@@ -21,5 +21,5 @@ pub use engine::{Engine, Facts, Launch};
 pub use error::{Refusal, ScriptError};
 pub use execute::Execute;
 pub use inside::{MAX_REALMS, serve};
-pub use script::{Called, Loaded, Name, Script, Source, Sources, World};
+pub use script::{Allowance, Called, Loaded, Name, Script, Source, Sources, World};
 pub use tools::{Bounds, Cache, Disk, MAX_FILES, PluginTools, Tell, ToolFiles};

@@ -34,6 +34,7 @@ mod models;
 mod network;
 #[cfg(target_os = "linux")]
 mod plan;
+mod plugins;
 #[cfg(target_os = "linux")]
 mod power;
 #[cfg(target_os = "linux")]
