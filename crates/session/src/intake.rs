@@ -279,10 +279,9 @@ impl Intake {
     async fn read_resource(&self, id: &MessageId, named: &Resource, leave: Leave) -> Result<Output, ToolError> {
         // A server that nobody needed so far says only now that it has something.
         self.setup.registry.ready(PATIENCE).await;
-        let registry = self.setup.registry.now();
         let calls = match leave {
-            Leave::Given => self.calls.by_hand(&registry),
-            Leave::Template | Leave::Model => Calls { registry, ..self.calls.clone() },
+            Leave::Given => self.calls.by_hand(&self.setup.registry.now()),
+            Leave::Template | Leave::Model => self.calls.current(),
         };
         self.call(&calls, id, RESOURCE, json!({ "server": named.server, "uri": named.uri })).await
     }
