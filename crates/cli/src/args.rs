@@ -66,6 +66,10 @@ pub(crate) struct Cli {
     #[arg(long, global = true, hide_short_help = true)]
     pub offline: bool,
 
+    /// Leave out all plug-ins
+    #[arg(long, global = true, hide_short_help = true)]
+    pub pure: bool,
+
     /// Write the log to stderr as well, with everything in it
     #[arg(long, global = true, hide_short_help = true)]
     pub print_logs: bool,

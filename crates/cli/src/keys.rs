@@ -14,6 +14,9 @@ use crate::report::Usage;
 /// The file, in the folder of data.
 pub(crate) const FILE: &str = "auth.json";
 
+/// The field of what is stored that names the plug-in whose sign-in stored it.
+pub(crate) const PLUGIN: &str = "plugin";
+
 /// The variables whose text stands for the file, the first one that is set.
 pub(crate) const GIVEN: [&str; 2] = ["HAFT_AUTH_CONTENT", "OPENCODE_AUTH_CONTENT"];
 
@@ -129,6 +132,20 @@ impl Keys {
             })
         };
         made.entry(vendor.to_owned()).or_insert_with(make).clone()
+    }
+
+    /// What the sign-in of the plug-in called `plugin` stored for `vendor`. What came otherwise is none of its business.
+    pub(crate) fn by_plugin(&self, vendor: &str, plugin: &str) -> Option<Entry> {
+        let entry = match self.entries.get(vendor)? {
+            Entry::Elsewhere => self.vault.as_ref()?.get(vendor).ok()??,
+            entry => entry.clone(),
+        };
+        let more = match &entry {
+            Entry::Api(api) => &api.more,
+            Entry::OAuth(oauth) => &oauth.more,
+            Entry::WellKnown(_) | Entry::Elsewhere | Entry::Other(_) => return None,
+        };
+        (more.get(PLUGIN).and_then(serde_json::Value::as_str) == Some(plugin)).then_some(entry)
     }
 
     fn organisations(&self) -> impl Iterator<Item = (&str, &WellKnown)> {

@@ -5,6 +5,7 @@ mod approvals;
 mod args;
 mod ask;
 mod audit;
+mod backstage;
 mod cages;
 mod chat;
 mod commands;
@@ -33,6 +34,7 @@ mod scratch;
 mod scripts;
 mod servers;
 mod signals;
+mod signed_in;
 mod skills;
 mod snapshots;
 mod stdin;
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
     };
     trust::give(cli.trust);
     network::begin(cli.offline);
+    hooks::leave_out_plugins(cli.pure);
     if let Ok(folders) = folders::Folders::find() {
         log::start(&folders.state.join("log"), cli.print_logs, cli.verbose);
     }

@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use haft_config::PluginConfig;
 use haft_permission::Grant;
 use haft_project::{Command, Target};
-use haft_script::plugin::{Found, Grounds, NoClient, Plugin};
-use haft_script::{Bounds, Cache, Disk, Doors, Engine, Facts, Launch, NoWorld, Tell, ToolFiles, Ways};
+use haft_script::plugin::{Found, Grounds, Limits, Plugin};
+use haft_script::{Bounds, Cache, Disk, Doors, Engine, Facts, Launch, Tell, ToolFiles, Ways};
 use haft_tool::{Call, Source, ToolError};
 use haft_toolbox::World;
 use serde_json::Value;
@@ -161,12 +161,13 @@ pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
         engine: engine.clone(),
         host: Some(hosts::of(ground)),
         sources: Arc::new(Disk::new(bounds)),
-        world: Arc::new(NoWorld),
-        client: Arc::new(NoClient),
+        stage: ground.backstage.stage.clone(),
+        client: ground.backstage.clone(),
         directory: ground.place.directory.clone(),
         worktree: project.clone(),
         project: ground.place.project_id.clone(),
         tell: warn(),
+        limits: Limits::default(),
     };
     let plugin = |(found, tree): (Found, Option<PathBuf>)| {
         let grounds = match tree {

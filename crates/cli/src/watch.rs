@@ -126,6 +126,10 @@ impl Screen {
         over: &CancellationToken,
         stopped: &CancellationToken,
     ) {
+        // What a plug-in asked as soon as it began.
+        for ask in &self.gate.waiting() {
+            self.permission(ask, session, render, stopped).await;
+        }
         loop {
             let due = render.due();
             let event = tokio::select! {

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
-use haft_config::{CommandConfig, Config, Sources};
+use haft_config::{CommandConfig, Config, Secrets, Sources, Trust};
 use haft_mcp::client::Servers;
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
+use haft_protocol::hook::Point;
 use haft_protocol::{Clock, Event, FileEvent};
-use haft_script::plugin::Plugin;
+use haft_script::plugin::{Opened, Plugin};
 use haft_script::{Engine, Execute, PluginTools};
 use haft_session::{
     Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Past, Questions, Setup,
@@ -18,13 +19,13 @@ use haft_session::{
 use haft_store::Journal;
 use haft_tool::image::ImageLimits;
 use haft_tool::truncate::Limits;
-use haft_tool::{Hooks, Registry, Switches};
+use haft_tool::{Hooks, Registry, Solo, Switches};
 use haft_toolbox::{Formatters, World};
 use tokio::sync::{broadcast, mpsc};
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::approvals::{Approvals, Home, Keeping};
 use crate::audit::Audit;
+use crate::backstage::Backstage;
 use crate::files::Watch;
 use crate::folders::{self, Folders};
 use crate::keys::keys;
@@ -34,7 +35,7 @@ use crate::servers::{self, Told};
 use crate::skills::Found;
 use crate::trust::{self, Asking};
 use crate::worktrees::Trees;
-use crate::{agents, cages, formatters, hooks, models, scripts, snapshots};
+use crate::{agents, cages, formatters, hooks, models, network, scripts, signed_in, snapshots};
 
 /// The variable that holds the token of `haft mcp serve --http`.
 pub(crate) const MCP_TOKEN: &str = "HAFT_MCP_TOKEN";
@@ -63,8 +64,10 @@ pub(crate) struct Ground {
     plugins: Vec<Arc<Plugin>>,
     /// Who is told what happens, and may change or stop it.
     hooks: Hooks,
+    /// What plug-ins are given.
+    pub backstage: Arc<Backstage>,
     /// Tells them of what nobody waits for.
-    following: Mutex<Option<AbortOnDropHandle<()>>>,
+    following: Mutex<Option<hooks::Following>>,
 }
 
 /// Looks at `dir`, or at the current folder.
@@ -89,6 +92,7 @@ pub(crate) fn sources(folders: &Folders, place: &Place) -> Sources {
         managed: Sources::MANAGED.map(PathBuf::from).to_vec(),
         organisation: keys().settings(),
         vendors: models::reachable(),
+        plugged: Vec::new(),
     }
 }
 
@@ -132,6 +136,7 @@ impl Ground {
 
     /// The same with nothing but commands that `processes` runs: nothing is kept of what they change, and nobody is told.
     pub(crate) fn plain(folders: Folders, place: Place, config: Config, processes: Processes) -> Self {
+        let backstage = Arc::new(Backstage::new(&folders, &place, config.trusted));
         Self {
             folders,
             place,
@@ -145,6 +150,7 @@ impl Ground {
             scripts: OnceLock::new(),
             plugins: Vec::new(),
             hooks: Hooks::default(),
+            backstage,
             following: Mutex::default(),
         }
     }
@@ -365,6 +371,7 @@ impl Ground {
             },
             // Chosen beside the model.
             small: None,
+            small_chosen: config.small_model.is_some(),
             gists: config.turn_summaries,
             past: self.snapshots.clone().map(|snapshots| Past { snapshots, files: self.files() }),
         }
@@ -388,6 +395,82 @@ impl Ground {
             }
             None => gate,
         })
+    }
+
+    /// Lets plug-ins do what `gate` allows, under the rules of the agent that answers where none is named. What they change
+    /// is kept for nobody: undo is for what the agent does.
+    fn open_stage(&self, gate: &Gate, answerer: Answerer, extra: &[Rule]) -> Result<()> {
+        if self.plugins.is_empty() {
+            return Ok(());
+        }
+        // Where no question can be put there is nobody, but a yes in advance is one all the same.
+        let silent = if answerer == Answerer::Yes { Answerer::Yes } else { Answerer::Nobody };
+        let silent = self.gate(&self::clock()?, silent, |_| {})?;
+        let rules = self.agent(None)?.rules.own(extra.iter().cloned());
+        let outputs = self.folders.outputs();
+        let solo = |gate: &Gate| Solo::new(Registry::default(), gate.clone(), rules.clone(), outputs.clone());
+        let doors = scripts::doors(&World { files: self.files(), processes: self.processes.clone() });
+        self.backstage.stage.open(Opened { doors, asking: solo(gate), silent: solo(&silent) });
+        Ok(())
+    }
+
+    /// The plug-ins, which may do what nobody has to be asked for.
+    ///
+    /// # Errors
+    ///
+    /// When there is no record to write to.
+    pub(crate) fn plugins(&self) -> Result<&[Arc<Plugin>]> {
+        let gate = self.gate(&self::clock()?, Answerer::Nobody, |_| {})?;
+        self.open_stage(&gate, Answerer::Nobody, &[])?;
+        Ok(&self.plugins)
+    }
+
+    /// The same with the settings that plug-ins would have, as far as they may, and with what they know of vendors.
+    ///
+    /// # Errors
+    ///
+    /// When the settings cannot be read any more.
+    pub(crate) async fn heard(self) -> Result<Self> {
+        if self.plugins.is_empty() {
+            return Ok(self);
+        }
+        // Before there is a session nobody is asked.
+        self.plugins()?;
+        let mut ground = self.configured().await?;
+        signed_in::apply(&ground.plugins, &mut ground.config).await;
+        Ok(ground)
+    }
+
+    async fn configured(self) -> Result<Self> {
+        if !self.hooks.listen(Point::Config) {
+            return Ok(self);
+        }
+        let sources = sources(&self.folders, &self.place);
+        let trust = if self.config.trusted { Trust::Given } else { Trust::Withheld };
+        let shown = haft_config::show(&sources, Secrets::Hidden, trust)?.config;
+        let said = haft_config::changes(&shown, &self.hooks.config(shown.clone()).await);
+        if said.as_object().is_none_or(serde_json::Map::is_empty) {
+            return Ok(self);
+        }
+        let plugged = vec![("a plug-in's hook `config`".to_owned(), said)];
+        let mut config = haft_config::load(&Sources { plugged, ..sources }, trust)?;
+        network::follow(&mut config);
+        for warning in config.warnings.iter().filter(|warning| !self.config.warnings.contains(warning)) {
+            render::complain(&format!("warning: {warning}"));
+        }
+        // Which plug-ins there are, and which commands are hooks, was settled before.
+        config.stakes = self.config.stakes.clone();
+        let processes = processes(&config, cages::caging(&self.folders, &self.place, &config)?);
+        Ok(Self { config, processes, ..self })
+    }
+
+    /// Tells plug-ins what happened last, and that everything ends. Two seconds at most for each.
+    pub(crate) async fn dispose(&self) {
+        let following = self.following.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(following) = following {
+            following.end().await;
+        }
+        hooks::end(&self.hooks).await;
     }
 
     /// Who writes down what happens at the gate, if it is to be.
@@ -415,6 +498,8 @@ impl Ground {
             hooks::follow(&self.hooks, &journal, &self.heard, Watch::of(self, &self.plugins));
         let teller = journal.clone();
         let gate = self.gate(&clock, answerer, move |event| teller.announce(event))?;
+        self.backstage.reads(journal.clone());
+        self.open_stage(&gate, answerer, extra)?;
         let (registry, place) = (self.registry(), self.place.clone());
         let (teller, attended) = (journal.clone(), answerer == Answerer::Person);
         let questions = Questions::new(clock.clone(), attended, move |event| teller.announce(event));
@@ -440,6 +525,7 @@ impl Ground {
     ) -> Result<(Workbench, Gate, Questions)> {
         let (clock, outputs) = (clock()?, self.outputs()?);
         let gate = self.gate(&clock, answerer, tell.clone())?;
+        self.open_stage(&gate, answerer, &[])?;
         let questions = Questions::new(clock.clone(), answerer == Answerer::Person, tell);
         let rules = self.agent(agent)?.rules;
         // No session remembers what is done here, so nothing could be taken back, and what was kept for that would pile up.

@@ -58,6 +58,7 @@ pub use flags::Flags;
 pub use formatter::{FormatterConfig, Formatters};
 pub use front::{FrontMatter, front_matter};
 pub use json_schema::schema;
+pub use load::changes;
 pub use mcp::{McpGrant, McpIdp, McpOauth, McpPlace, McpServer};
 pub use network::{Network, Proxy};
 pub use permission::rules_from;

@@ -1,5 +1,6 @@
 //! Reads every place settings come from, each file once.
 
+mod plugged;
 mod settle;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+pub use self::plugged::changes;
 use crate::border::Border;
 use crate::disk::Disk;
 use crate::document;
@@ -126,6 +128,7 @@ pub(crate) fn load(sources: &Sources, variables: Variables, trust: Trust<'_>) ->
         reader.place(place)?;
     }
     reader.settle(trust)?;
+    reader.plugged();
     Ok(reader.done())
 }
 

@@ -24,6 +24,9 @@ pub struct Sources {
     /// Vendors that the user can ask without any settings, because the environment holds their keys. A project that is
     /// not trusted may choose among them and those of the user's settings.
     pub vendors: BTreeSet<String>,
+    /// What plug-ins would have in the settings, by who says it: strongest of all, and judged like the settings of a project
+    /// that nobody trusts.
+    pub plugged: Vec<(String, serde_json::Value)>,
 }
 
 /// One text of settings, in the order in which they are laid over each other.

@@ -29,6 +29,9 @@ pub struct Access {
     pub builtin: Builtin,
     /// What hooks said about the call that asks.
     pub advice: Advice,
+    /// The plug-in that asks in its own name, from a hook and not for a call. Rules for the permission `plugin` and its
+    /// name count too, no hook is heard about it, and "always" is not offered.
+    pub plugin: Option<String>,
 }
 
 /// What somebody says about an access who is neither a rule nor a person: a hook. A denial by a rule stays one.
@@ -96,6 +99,11 @@ impl Access {
         if !words.is_empty() && !metadata.contains_key(EFFECTS) {
             metadata.insert(EFFECTS.to_owned(), words.into());
         }
+        match &self.plugin {
+            Some(plugin) => metadata.insert(PLUGIN.to_owned(), plugin.as_str().into()),
+            // Nobody else asks in its name.
+            None => metadata.remove(PLUGIN),
+        };
         metadata
     }
 
@@ -119,6 +127,8 @@ impl Access {
     }
 }
 
+/// The key of an ask's metadata under which the plug-in stands that asks in its own name.
+pub const PLUGIN: &str = "plugin";
 /// The key of an ask's metadata under which its effects stand, in words.
 const EFFECTS: &str = "effects";
 /// Most effects that are put into words.

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
 use tokio::sync::oneshot;
 
-use self::verdict::{Verdict, advised, deny, judge, nobody};
+use self::verdict::{Verdict, advised, deny, judge, nobody, of_plugin};
 use self::waiting::{Answer, MAX_WAITING, State, TakeBack, Waiting};
 use crate::access::{Access, Advice, Denied, Effect, Grant};
 use crate::approval::Keeper;
@@ -109,7 +109,7 @@ impl Gate {
     ///
     /// [`Denied`] by a rule, by the person, because there is nobody to ask, or because the gate was closed.
     pub async fn ask(&self, asker: &Asker, rules: &Rules, access: Access) -> Result<Grant, Denied> {
-        let pen = Pen::new(self.inner.witness.get(), asker);
+        let pen = Pen::new(self.inner.witness.get(), asker, access.plugin.clone());
         // The program's own look is no business of anybody's, and of none who audits.
         if access.is_internal() {
             return Ok(Grant::new(&access, pen));
@@ -139,8 +139,10 @@ impl Gate {
             self.load();
             verdict = judge(access, rules, &self.lock().approvals);
         }
-        verdict = advised(verdict, &access.advice, access, rules);
+        verdict = advised(of_plugin(verdict, access, rules), &access.advice, access, rules);
+        // What hooks do is put before no hook: it would ask about itself, and again about that.
         if verdict == Verdict::Ask
+            && access.plugin.is_none()
             && let Some(adviser) = self.inner.adviser.get()
         {
             let advice = adviser.advise(&self.put(asker, rules, access).0).await;
@@ -180,6 +182,8 @@ impl Gate {
         // What the guard names is approved one by one: "always" for `src/a.rs` is a yes to all of `edit`, and one for
         // `.git/config` to that file.
         let always = if touchy.contains(&true) { &access.patterns } else { &access.always };
+        // It would hold for the agent, too.
+        let always = if access.plugin.is_some() { &Vec::new() } else { always };
         let ask = Ask {
             id: self.inner.clock.mint(),
             session_id: asker.session.clone(),
@@ -203,7 +207,8 @@ impl Gate {
             if state.waiting.len() >= MAX_WAITING {
                 return Err(nobody(access));
             }
-            state.waiting.push(Waiting { ask: ask.clone(), opaque: access.opaque, touchy, answer });
+            let plugin = access.plugin.clone();
+            state.waiting.push(Waiting { ask: ask.clone(), opaque: access.opaque, plugin, touchy, answer });
         }
         let matter = Matter::of(access);
         let _taken_back = TakeBack { gate: self, id: &ask.id, matter: &matter, pen };

@@ -13,7 +13,7 @@ mod rule;
 mod rules;
 mod witness;
 
-pub use access::{Access, Advice, Builtin, Denied, Effect, Grant};
+pub use access::{Access, Advice, Builtin, Denied, Effect, Grant, PLUGIN};
 pub use approval::{Approval, Keeper};
 pub use gate::{Adviser, Answerer, Asker, Gate, NotWaiting};
 pub use rule::{Action, Rule, covers, decide, decide_opaque, matches, permission_of};

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::access::PLUGIN;
 use crate::rule::{Action, Rule, decide, decide_opaque, matches};
 
 /// All rules that hold for an agent, in their order: the last that matches decides. Cheap to clone.
@@ -177,6 +178,19 @@ impl Rules {
             .iter()
             .chain(self.bounds.iter())
             .find(|rule| rule.action == Action::Deny && rule.pattern != "*" && matches(&rule.permission, permission))
+    }
+
+    /// What rules that name the permission `plugin` say of the plug-in called `name`, which is a path or a package: the
+    /// last that matches its name, or the file's without what stands behind the dot. `None`: nothing.
+    pub(crate) fn about_plugin(&self, name: &str) -> Option<(Action, &Rule)> {
+        let stem = std::path::Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
+        let about =
+            |rule: &&Rule| rule.permission == PLUGIN && (matches(&rule.pattern, name) || matches(&rule.pattern, stem));
+        let said = self.rows.iter().rev().find(about);
+        // A bound takes away and gives nothing.
+        let bound = self.bounds.iter().rev().find(about);
+        let stricter = bound.filter(|bound| strictness(bound.action) > said.map_or(0, |rule| strictness(rule.action)));
+        stricter.or(said).map(|rule| (rule.action, rule))
     }
 
     /// The permission whose rules hold for `permission`.

@@ -24,6 +24,8 @@ pub trait Witness: Send + Sync {
 pub struct Note {
     /// In which session, for which call.
     pub asker: Asker,
+    /// The plug-in that asked in its own name, where it was one.
+    pub plugin: Option<String>,
     /// What.
     pub noted: Noted,
 }
@@ -110,11 +112,12 @@ pub enum Done {
 pub struct Pen {
     witness: Option<Arc<dyn Witness>>,
     asker: Asker,
+    plugin: Option<String>,
 }
 
 impl Pen {
-    pub(crate) fn new(witness: Option<&Arc<dyn Witness>>, asker: &Asker) -> Self {
-        Self { witness: witness.cloned(), asker: asker.clone() }
+    pub(crate) fn new(witness: Option<&Arc<dyn Witness>>, asker: &Asker, plugin: Option<String>) -> Self {
+        Self { witness: witness.cloned(), asker: asker.clone(), plugin }
     }
 
     /// Who asked.
@@ -129,7 +132,7 @@ impl Pen {
 
     pub(crate) fn write(&self, noted: impl FnOnce() -> Noted) {
         if let Some(witness) = &self.witness {
-            witness.note(Note { asker: self.asker.clone(), noted: noted() });
+            witness.note(Note { asker: self.asker.clone(), plugin: self.plugin.clone(), noted: noted() });
         }
     }
 

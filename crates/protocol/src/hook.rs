@@ -261,7 +261,7 @@ pub struct Prompted {
 /// A prompt that may be changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptParts {
-    /// The message, to be looked at: only its parts can be changed.
+    /// The message. Its agent, model and variant can be changed: another one answers then.
     pub message: User,
     /// Its parts.
     pub parts: Vec<Value>,

@@ -3,6 +3,7 @@
 
 mod commands;
 mod files;
+mod find;
 mod web;
 
 use std::path::PathBuf;
@@ -151,6 +152,8 @@ impl World for CallWorld<'_> {
                 "fs.copy" => self.copy(read(params)?).await,
                 "fs.truncate" => self.truncate(read(params)?).await,
                 "fs.real" => self.real(read(params)?).await,
+                "find.text" => self.find_text(read(params)?).await,
+                "find.files" => self.find_files(read(params)?).await,
                 "run" => self.run(read(params)?).await,
                 "fetch" => self.fetch(read(params)?).await,
                 "ask" => self.ask(params).await,

@@ -40,10 +40,16 @@ pub enum ScriptError {
         why: String,
     },
     /// It took too long without asking for anything.
-    #[error("stopped: the script did nothing for {seconds} s")]
+    #[error("stopped: the script went on for {} s without an end", .time.as_secs_f32())]
     TooLong {
         /// How long it had.
-        seconds: u64,
+        time: std::time::Duration,
+    },
+    /// It wanted too much done for it in one call.
+    #[error("stopped: the script asked for files, commands or the network more than {effects} times")]
+    TooMuch {
+        /// How often it might.
+        effects: u32,
     },
 }
 

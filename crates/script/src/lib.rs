@@ -25,5 +25,5 @@ pub use error::{Refusal, ScriptError};
 pub use execute::Execute;
 pub use host::{Hosting, MAX_HOSTS};
 pub use inside::{MAX_REALMS, serve, strip_types};
-pub use script::{Called, Loaded, Name, Script, Source, Sources, World};
+pub use script::{Allowance, Called, Loaded, Name, Script, Source, Sources, World};
 pub use tools::{Bounds, Cache, Disk, MAX_FILES, PluginTools, Tell, ToolFiles, entry_of};

@@ -2,9 +2,16 @@
 //!
 //! A plug-in runs in the engine like any script: without rights, behind the gate for whatever it does. It is loaded when
 //! something first happens that it may want to hear of; one that cannot be loaded is named once and passed over.
+//!
+//! What a hook does fires no hooks: it is asked for past them, calls no tools, and what is told of its questions is told to
+//! no plug-in. So none can set itself, or another one, in motion for ever.
+
+mod stage;
+
+pub use stage::{Behind, Moment, Opened, Stage};
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,17 +21,20 @@ use haft_tool::{Hook, HookError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::effects::WHILE_LOADED;
 use crate::engine::Engine;
 use crate::error::{Refusal, ScriptError};
 use crate::host::Hosting;
-use crate::script::{Source, Sources, World};
+use crate::script::{Allowance, Source, Sources, World};
 use crate::tools::{At, Described};
 
 /// How long a plug-in may take to begin.
 pub const MAX_START: Duration = Duration::from_secs(30);
 /// How long one of its hooks may take.
 pub const MAX_HOOK: Duration = Duration::from_secs(60);
+/// How much one hook may have done for it: files, commands, requests, calls of `client`.
+pub const MAX_EFFECTS: u32 = 1_000;
+/// How often a person is told that a plug-in was refused something.
+const MAX_REFUSALS_TOLD: u32 = 3;
 /// How often a plug-in is loaded again whose process ended.
 pub const MAX_STARTS: u32 = 3;
 /// The file that begins a plug-in.
@@ -32,19 +42,32 @@ const START: &str = "/haft-plugin-start.mjs";
 
 /// What plug-ins may ask of the program that runs them.
 pub trait Client: Send + Sync {
-    /// Calls the function at `path` of the client, such as `["session", "prompt"]`. Dropping the future stops it.
+    /// Calls the function at `path` of the client, such as `["session", "prompt"]`, for the plug-in called `plugin`. What
+    /// needs leave is done in `world`. Dropping the future stops it.
     ///
     /// # Errors
     ///
     /// Why it was not done, and what can be done instead.
-    fn call<'a>(&'a self, path: &'a [String], args: Vec<Value>) -> BoxFuture<'a, Result<Value, String>>;
+    fn call<'a>(
+        &'a self,
+        plugin: &'a str,
+        path: &'a [String],
+        args: Vec<Value>,
+        world: &'a dyn World,
+    ) -> BoxFuture<'a, Result<Value, String>>;
 }
 
 /// A client that can do nothing.
 pub struct NoClient;
 
 impl Client for NoClient {
-    fn call<'a>(&'a self, path: &'a [String], _args: Vec<Value>) -> BoxFuture<'a, Result<Value, String>> {
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        path: &'a [String],
+        _: Vec<Value>,
+        _: &'a dyn World,
+    ) -> BoxFuture<'a, Result<Value, String>> {
         let why = format!("client.{} is not there in haft", path.join("."));
         Box::pin(async { Err(why) })
     }
@@ -59,8 +82,8 @@ pub struct Grounds {
     pub sources: Arc<dyn Sources>,
     /// What runs those that the engine cannot; `None`: nothing does.
     pub host: Option<Arc<Hosting>>,
-    /// What does what they ask of the world. It is given no call: leave is asked for in the plug-in's own name.
-    pub world: Arc<dyn World>,
+    /// What does what they ask of the world, in the plug-in's own name.
+    pub stage: Arc<dyn Stage>,
     /// What they call `client`.
     pub client: Arc<dyn Client>,
     /// The working folder.
@@ -71,6 +94,25 @@ pub struct Grounds {
     pub project: String,
     /// Who hears that a plug-in does not work.
     pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+    /// What they may take.
+    pub limits: Limits,
+}
+
+/// What plug-ins may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// To begin.
+    pub start: Allowance,
+    /// Each time that a hook is called.
+    pub hook: Allowance,
+}
+
+impl Default for Limits {
+    /// [`MAX_START`], [`MAX_HOOK`] and [`MAX_EFFECTS`].
+    fn default() -> Self {
+        let within = |time| Allowance { time, effects: MAX_EFFECTS };
+        Self { start: within(MAX_START), hook: within(MAX_HOOK) }
+    }
 }
 
 /// A plug-in as it is found. [`Plugin`] runs it.
@@ -94,6 +136,8 @@ pub struct Plugin {
     /// What it listens to, once that is known.
     begun: OnceLock<Begun>,
     told: Mutex<bool>,
+    /// How often a person was told that it was refused something.
+    refusals: AtomicU32,
 }
 
 #[derive(Default)]
@@ -114,13 +158,23 @@ pub struct Begun {
     pub tools: Vec<String>,
     /// The vendors that it helps to sign in to.
     pub auth: Vec<String>,
+    /// The vendors whose models it knows.
+    #[serde(default)]
+    pub providers: Vec<String>,
 }
 
 impl Plugin {
     /// A plug-in that is begun when it is first needed.
     pub fn new(found: Found, grounds: Grounds) -> Self {
-        let (loaded, told) = (tokio::sync::Mutex::default(), Mutex::new(false));
-        Self { found, grounds, loaded, host: OnceLock::new(), begun: OnceLock::new(), told }
+        Self {
+            found,
+            grounds,
+            loaded: tokio::sync::Mutex::default(),
+            host: OnceLock::new(),
+            begun: OnceLock::new(),
+            told: Mutex::new(false),
+            refusals: AtomicU32::new(0),
+        }
     }
 
     /// Begins it, if it has not begun, and says what it has.
@@ -131,6 +185,18 @@ impl Plugin {
     pub async fn begin(&self) -> Result<&Begun, ScriptError> {
         self.running().await?;
         Ok(self.begun.get_or_init(Begun::default))
+    }
+
+    /// Calls the function at `path` of what begins it, such as `["auth", "methods"]`, for `time` at most. Nobody is asked for
+    /// what it does meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn ask(&self, path: &[&str], args: Vec<Value>, time: Duration) -> Result<Value, ScriptError> {
+        let running = self.running().await?;
+        let (world, within) = (self.world(&Moment::default()), Allowance { time, effects: MAX_EFFECTS });
+        Ok(running.script.call_within(running.handle, path, args, &world, within).await?.value)
     }
 
     /// Its tools, at most `most` of them. One that cannot begin has none, and is named.
@@ -164,9 +230,7 @@ impl Plugin {
         }
         state.starts += 1;
         state.running = None;
-        let started = tokio::time::timeout(MAX_START, self.start()).await;
-        let running = started.map_err(|_| ScriptError::TooLong { seconds: MAX_START.as_secs() })??;
-        let running = Arc::new(running);
+        let running = Arc::new(self.start().await?);
         state.running = Some(Arc::clone(&running));
         Ok(running)
     }
@@ -174,13 +238,11 @@ impl Plugin {
     /// Starts it in the engine or, where that lacks something and a host is installed, in one.
     async fn start(&self) -> Result<At, ScriptError> {
         if let Some(host) = self.host.get() {
-            return Ok(self.known(self.start_in(host, &AtomicBool::new(false)).await?));
+            return Ok(self.known(self.start_in(host).await?));
         }
-        let lacked = AtomicBool::new(false);
-        let sealed = self.start_in(&self.grounds.engine, &lacked).await;
+        let sealed = self.start_in(&self.grounds.engine).await;
         let error = match &sealed {
             Err(error) if error.is_lack() => error.briefly(),
-            Ok(_) if lacked.load(Ordering::Relaxed) => "it reads or runs something while it begins".to_owned(),
             _ => return sealed.map(|begun| self.known(begun)),
         };
         let Some(hosting) = &self.grounds.host else { return sealed.map(|begun| self.known(begun)) };
@@ -191,7 +253,7 @@ impl Plugin {
                 tell(format!("the plug-in {name} runs in {program}: {file}: {error}"));
                 // Said once: should it fail there, that is where it is tried again.
                 let host = self.host.get_or_init(|| host);
-                Ok(self.known(self.start_in(host, &lacked).await?))
+                Ok(self.known(self.start_in(host).await?))
             }
             Err(why) => {
                 tell(format!("the plug-in {name} cannot be run in a host either: {why}"));
@@ -200,15 +262,20 @@ impl Plugin {
         }
     }
 
-    /// The same in `engine`. `lacked` is set where it was refused something only because it was beginning.
-    async fn start_in(&self, engine: &Engine, lacked: &AtomicBool) -> Result<(At, Begun), ScriptError> {
+    /// The same in `engine`.
+    async fn start_in(&self, engine: &Engine) -> Result<(At, Begun), ScriptError> {
         let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
         let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;
-        let world = Beginner { inner: PluginWorld(&self.grounds), lacked };
+        let world = self.world(&Moment::default());
+        let within = self.grounds.limits.start;
         let handle = match engine.is_hosted() {
-            true => script.begin(&file, include_str!("plugin/start.js"), &world).await?.handle,
-            false => script.load(Path::new(START), &world).await?.handle,
+            true => {
+                let begins = script.begin(&file, include_str!("plugin/start.js"), &world);
+                let begun = tokio::time::timeout(within.time, begins).await;
+                begun.map_err(|_| ScriptError::TooLong { time: within.time })??.handle
+            }
+            false => script.load_within(Path::new(START), &world, within).await?.handle,
         };
         let input = json!({
             "client": { "$haft": "remote", "name": "client" },
@@ -219,7 +286,7 @@ impl Plugin {
             "$": { "$haft": "shell" },
         });
         let args = vec![input, self.found.options.clone()];
-        let begun = script.call(handle, &["start"], args, &world).await?.value;
+        let begun = script.call_within(handle, &["start"], args, &world, within).await?.value;
         let begun: Begun = serde_json::from_value(begun).map_err(|_| ScriptError::Ended)?;
         let unknown: Vec<&String> = begun.points.iter().filter(|point| Point::of(point).is_none()).collect();
         if !unknown.is_empty() {
@@ -235,6 +302,10 @@ impl Plugin {
     }
 
     async fn fire_in(&self, point: Point, input: &Value, output: Value) -> Result<Value, HookError> {
+        // Nothing ends that never began.
+        if point == Point::Dispose && self.loaded.lock().await.running.is_none() {
+            return Ok(output);
+        }
         let running = match self.running().await {
             Ok(running) => running,
             Err(error) => {
@@ -245,17 +316,44 @@ impl Plugin {
         if !self.listens(point) {
             return Ok(output);
         }
+        let world = self.world(&Moment::of(point, input));
         let args = vec![point.name().into(), input.clone(), output];
-        let world = PluginWorld(&self.grounds);
-        let fired = running.script.call(running.handle, &["fire"], args, &world);
-        match tokio::time::timeout(MAX_HOOK, fired).await {
-            Ok(Ok(called)) => {
+        match running.script.call_within(running.handle, &["fire"], args, &world, self.grounds.limits.hook).await {
+            Ok(called) => {
                 // Whatever else ended its process: it works.
                 self.loaded.lock().await.starts = 0;
                 Ok(called.value)
             }
-            Ok(Err(error)) => Err(HookError::Failed(haft_tool::with_causes(&error))),
-            Err(_) => Err(HookError::Failed(format!("{} took longer than {} s", point.name(), MAX_HOOK.as_secs()))),
+            Err(error @ (ScriptError::TooLong { .. } | ScriptError::TooMuch { .. })) => {
+                Err(HookError::Failed(format!("{}: {}", point.name(), haft_tool::with_causes(&error))))
+            }
+            Err(error) => Err(HookError::Failed(haft_tool::with_causes(&error))),
+        }
+    }
+
+    fn world(&self, moment: &Moment) -> PluginWorld<'_> {
+        PluginWorld { plugin: self, inner: self.grounds.stage.enter(&self.found.name, moment) }
+    }
+
+    /// What its `client` is, for its tools.
+    pub(crate) async fn client(&self, params: Value, world: &dyn World) -> Result<Value, Refusal> {
+        let list = |key: &str| params.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        let path: Vec<String> = list("path").iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+        let called = self.grounds.client.call(&self.found.name, &path, list("args"), world);
+        called.await.map_err(Refusal::new)
+    }
+
+    /// Tells a person what it was refused, if that was not told too often: it may be why it does not do what it is for.
+    fn refused(&self, why: &Refusal) {
+        if why.code.as_deref() == Some("EACCES") && self.refusals.fetch_add(1, Ordering::Relaxed) < MAX_REFUSALS_TOLD {
+            let name = &self.found.name;
+            let hint = if why.message.contains("needs the user's leave") {
+                let stem = self.found.file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
+                format!(" (to let it, say \"plugin\": {{\"{stem}\": \"allow\"}} under permission)")
+            } else {
+                String::new()
+            };
+            (self.grounds.tell)(&format!("the plug-in {name} was refused: {}{hint}", why.message));
         }
     }
 
@@ -308,45 +406,24 @@ impl Sources for Beginning {
     }
 }
 
-/// The world of a plug-in that begins.
-struct Beginner<'g> {
-    inner: PluginWorld<'g>,
-    lacked: &'g AtomicBool,
+/// What a plug-in asks of the world: the client's part is answered here.
+struct PluginWorld<'p> {
+    plugin: &'p Plugin,
+    inner: Arc<dyn World>,
 }
 
-impl World for Beginner<'_> {
+impl World for PluginWorld<'_> {
     fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
         Box::pin(async move {
-            let done = self.inner.perform(effect, params).await;
-            done.inspect_err(|why| {
-                if why.message.contains(WHILE_LOADED) {
-                    self.lacked.store(true, Ordering::Relaxed);
-                }
-            })
+            let done = match effect {
+                "remote" => self.plugin.client(params, &*self.inner).await,
+                effect => self.inner.perform(effect, params).await,
+            };
+            done.inspect_err(|why| self.plugin.refused(why))
         })
     }
 
     fn told(&self, what: &str, params: Value) {
         self.inner.told(what, params);
-    }
-}
-
-/// What plug-ins ask of the world: the client's part is answered here.
-struct PluginWorld<'g>(&'g Grounds);
-
-impl World for PluginWorld<'_> {
-    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
-        if effect != "remote" {
-            return self.0.world.perform(effect, params);
-        }
-        Box::pin(async move {
-            let list = |key: &str| params.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-            let path: Vec<String> = list("path").iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
-            self.0.client.call(&path, list("args")).await.map_err(Refusal::new)
-        })
-    }
-
-    fn told(&self, what: &str, params: Value) {
-        self.0.world.told(what, params);
     }
 }

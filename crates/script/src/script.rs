@@ -19,6 +19,21 @@ use crate::wire::CANCEL;
 /// How long a script may do nothing that haft hears of.
 const MAX_SILENCE: Duration = Duration::from_secs(600);
 
+/// What a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// How long it may take. What it waits for that haft does for it is not counted: that has limits of its own, and a
+    /// person may take their time for an answer.
+    pub time: Duration,
+    /// How much it may have done for it.
+    pub effects: u32,
+}
+
+impl Allowance {
+    /// All that a script may take at all.
+    pub(crate) const ALL: Self = Self { time: Duration::MAX, effects: u32::MAX };
+}
+
 /// What scripts may import. Asked on a thread that may block.
 pub trait Sources: Send + Sync {
     /// The file, or the module of ours, that `name` means in the file `from`, which is empty for the first one.
@@ -128,7 +143,16 @@ impl Script {
     ///
     /// [`ScriptError`].
     pub async fn load(&self, file: &Path, world: &dyn World) -> Result<Loaded, ScriptError> {
-        understood(self.run("load", json!({ "file": file }), world, None).await?)
+        self.load_within(file, world, Allowance::ALL).await
+    }
+
+    pub(crate) async fn load_within(
+        &self,
+        file: &Path,
+        world: &dyn World,
+        within: Allowance,
+    ) -> Result<Loaded, ScriptError> {
+        understood(self.run_within("load", json!({ "file": file }), world, None, within).await?)
     }
 
     /// Loads `text`, a module of ours that imports `"PLUGIN"`, which is `file`: for hosts, which are given it so.
@@ -148,7 +172,24 @@ impl Script {
         args: Vec<Value>,
         world: &dyn World,
     ) -> Result<Called, ScriptError> {
-        understood(self.run("call", json!({ "handle": handle, "path": path, "args": args }), world, None).await?)
+        self.call_within(handle, path, args, world, Allowance::ALL).await
+    }
+
+    /// The same as far as `within` allows.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError`].
+    pub async fn call_within(
+        &self,
+        handle: u64,
+        path: &[&str],
+        args: Vec<Value>,
+        world: &dyn World,
+        within: Allowance,
+    ) -> Result<Called, ScriptError> {
+        let params = json!({ "handle": handle, "path": path, "args": args });
+        understood(self.run_within("call", params, world, None, within).await?)
     }
 
     /// The same, and keeps what it gives back.
@@ -189,6 +230,17 @@ impl Script {
         world: &dyn World,
         cancel: Option<&CancellationToken>,
     ) -> Result<Value, ScriptError> {
+        self.run_within(method, params, world, cancel, Allowance::ALL).await
+    }
+
+    async fn run_within(
+        &self,
+        method: &str,
+        params: Value,
+        world: &dyn World,
+        cancel: Option<&CancellationToken>,
+        within: Allowance,
+    ) -> Result<Value, ScriptError> {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let (to, mut incoming) = mpsc::channel(MAX_UNREAD);
         if !self.process.listen(self.realm, id, to) {
@@ -207,34 +259,63 @@ impl Script {
         let mut told = false;
         let silence = tokio::time::sleep(MAX_SILENCE);
         tokio::pin!(silence);
+        let (mut left, mut wanted, mut done) = (within.time, 0, None);
+        let mut since = tokio::time::Instant::now();
         loop {
+            // The clock stands still while something is done for it.
+            let due = since.checked_add(left).filter(|_| effects.is_empty());
+            let overdue = async {
+                match due {
+                    Some(due) => tokio::time::sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 message = incoming.recv() => match message {
-                    Some(Incoming::Done(done)) => {
+                    Some(Incoming::Done(answer)) => {
                         open.answered = true;
-                        return done.map_err(ScriptError::from);
+                        let answer = answer.map_err(ScriptError::from);
+                        if effects.is_empty() || within == Allowance::ALL {
+                            return answer;
+                        }
+                        // A hook that waits for nothing has what it began done all the same.
+                        done = Some(answer);
                     }
-                    Some(Incoming::Wants { id, method, params }) => effects.push(async move {
-                        (id, world.perform(&method, params).await)
-                    }),
+                    Some(Incoming::Wants { id, method, params }) => {
+                        if effects.is_empty() {
+                            left = left.saturating_sub(since.elapsed());
+                        }
+                        wanted += 1;
+                        if wanted > within.effects {
+                            return Err(ScriptError::TooMuch { effects: within.effects });
+                        }
+                        effects.push(async move { (id, world.perform(&method, params).await) });
+                    }
                     Some(Incoming::Says { method, params }) => world.told(&method, params),
                     None => return Err(self.process.ended()),
                 },
-                Some((effect, done)) = effects.next(), if !effects.is_empty() => {
-                    let answer = match done {
+                Some((effect, outcome)) = effects.next(), if !effects.is_empty() => {
+                    let answer = match outcome {
                         Ok(result) => json!({ "id": effect, "result": result }),
                         Err(Refusal { message, code }) => {
                             json!({ "id": effect, "error": { "message": message, "code": code } })
                         }
                     };
                     self.process.send(self.realm, &answer);
+                    if effects.is_empty() {
+                        if let Some(answer) = done.take() {
+                            return answer;
+                        }
+                        since = tokio::time::Instant::now();
+                    }
                 }
+                () = overdue => return Err(ScriptError::TooLong { time: within.time }),
                 () = &mut cancelled, if !told => {
                     told = true;
                     self.process.send(self.realm, &json!({ "id": id, "method": CANCEL }));
                 }
                 () = &mut silence, if effects.is_empty() => {
-                    return Err(ScriptError::TooLong { seconds: MAX_SILENCE.as_secs() });
+                    return Err(ScriptError::TooLong { time: MAX_SILENCE });
                 }
             }
             silence.as_mut().reset(tokio::time::Instant::now() + MAX_SILENCE);

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft_llm::{Chunk, Content, Finish, Message as Asked, Purpose, Request, Usage};
-use haft_protocol::{Session, Tokens};
+use haft_protocol::hook::{Point, Requested};
+use haft_protocol::{Session, SessionId, Tokens};
 
 use crate::Agent;
 use crate::cast::Cast;
+use crate::hooked;
 use crate::kin::Kin;
 use crate::model::{Model, tokens};
 use crate::setup::{Options, Setup};
@@ -24,8 +26,13 @@ pub(crate) const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Who is asked.
 pub(crate) struct Helper {
+    setup: Setup,
+    session: SessionId,
     agent: Agent,
-    model: Model,
+    /// `None`: only if hooks name one.
+    model: Option<Model>,
+    /// Whether hooks may name another one.
+    may_change: bool,
     purpose: Purpose,
 }
 
@@ -42,29 +49,40 @@ pub(crate) struct Heard {
 
 impl Helper {
     /// The agent called `name`, on its own model or the small one. `None`: nobody is there, or no money.
-    pub(crate) fn find(setup: &Setup, name: &str, purpose: Purpose, kin: &Kin) -> Option<Self> {
+    pub(crate) fn find(setup: &Setup, session: &SessionId, name: &str, purpose: Purpose, kin: &Kin) -> Option<Self> {
         let agent = setup.agents.get(name)?.clone();
         if setup.options.limits.cost.is_some_and(|limit| kin.spent.dollars() >= limit) {
             return None;
         }
         let own = agent.model.as_deref().zip(setup.options.models.as_ref());
         let own = own.and_then(|(name, models)| models.find(name, agent.variant.as_deref()).ok());
-        let model = own.or_else(|| setup.options.small.clone())?;
-        model.provider.serves(purpose).then_some(Self { agent, model, purpose })
+        // What the settings name goes before what hooks do.
+        let hooks = setup.registry.hooks();
+        let may_change = own.is_none() && !setup.options.small_chosen && hooks.listen(Point::SmallModel);
+        let model = own.or_else(|| setup.options.small.clone()).filter(|model| model.provider.serves(purpose));
+        let (setup, session) = (setup.clone(), session.clone());
+        (model.is_some() || may_change).then_some(Self { setup, session, agent, model, may_change, purpose })
     }
 
     /// The same for somebody who waits for the answer: where there is no small model, the session's own.
-    pub(crate) fn for_somebody(setup: &Setup, name: &str, purpose: Purpose, kin: &Kin) -> Option<Self> {
-        Self::find(setup, name, purpose, kin).or_else(|| {
-            let main = Some(setup.model.clone());
-            let setup = Setup { options: Options { small: main, ..setup.options.clone() }, ..setup.clone() };
-            Self::find(&setup, name, purpose, kin)
-        })
+    pub(crate) fn for_somebody(
+        setup: &Setup,
+        session: &SessionId,
+        name: &str,
+        purpose: Purpose,
+        kin: &Kin,
+    ) -> Option<Self> {
+        let small = setup.options.small.clone().or_else(|| Some(setup.model.clone()));
+        let setup = Setup { options: Options { small, ..setup.options.clone() }, ..setup.clone() };
+        Self::find(&setup, session, name, purpose, kin)
     }
 
     /// Asks, again where that may help, for a minute at most.
     pub(crate) async fn ask(self, text: String) -> Heard {
-        let Self { agent, model, purpose } = self;
+        let Self { setup, session, agent, model, may_change, purpose } = self;
+        let by_hooks = if may_change { hooked::small_model(&setup).await } else { None };
+        let by_hooks = by_hooks.filter(|model| model.provider.serves(purpose));
+        let Some(model) = by_hooks.or(model) else { return Heard::default() };
         let cast = Cast { agent, model: model.clone(), variant: None };
         let request = cast.tuned(Request {
             model: model.api_id.clone(),
@@ -75,6 +93,14 @@ impl Helper {
             purpose,
             ..Request::default()
         });
+        let requested = || Requested {
+            session_id: session.clone(),
+            agent: cast.agent.name.clone(),
+            model: hooked::model(&model),
+            provider: hooked::provider(&model),
+            message: None,
+        };
+        let request = hooked::shaped(setup.registry.hooks(), requested, request).await;
         let mut heard = Heard::default();
         if tokio::time::timeout(MAX_TIME, heard.listen(&model, &request)).await.is_err() {
             tracing::warn!(?purpose, "no answer came in time");

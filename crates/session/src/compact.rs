@@ -273,7 +273,7 @@ impl Turn<'_> {
         let mut bytes = self.readable(plan);
         let mut halved = 0;
         let (broken, folded) = loop {
-            let request = self.summary_request(plan, why, &told, bytes);
+            let request = self.hooked(&plan.cast, self.summary_request(plan, why, &told, bytes)).await;
             let (broken, folded) = self.ask(&mut answer, &request, model).await?;
             match &broken {
                 Some(LlmError::TooLong { .. }) if halved < MAX_HALVED => halved += 1,

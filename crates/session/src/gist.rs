@@ -47,7 +47,7 @@ impl Gist {
         }
         let messages = history.messages();
         let at = messages.iter().rposition(|turned| turned.info.id() == prompt)?;
-        Self::of(&messages[at..], Helper::find(setup, DESCRIBES, Purpose::Summary, kin)?)
+        Self::of(&messages[at..], Helper::find(setup, &record.id, DESCRIBES, Purpose::Summary, kin)?)
     }
 
     /// Begins to sum up the turn that answers `prompt`, or the last one, because somebody asked for it.
@@ -77,7 +77,7 @@ impl Gist {
             let why = "no model is there for it: `agent.summary.model` or `small_model` in the settings names one";
             SessionError::NoSummary(why.to_owned())
         };
-        let helper = Helper::for_somebody(setup, DESCRIBES, Purpose::Summary, kin).ok_or_else(nobody)?;
+        let helper = Helper::for_somebody(setup, &record.id, DESCRIBES, Purpose::Summary, kin).ok_or_else(nobody)?;
         let turn = turn.get(..next).unwrap_or_default();
         Self::of(turn, helper).ok_or(SessionError::Turn(TurnError::NothingToSumUp))
     }

@@ -1,10 +1,15 @@
 //! What hooks are told in a turn, and what they may change in it.
 
+use std::sync::Arc;
+
 use haft_llm::Request;
 use haft_protocol::hook::{
-    ChatParams, CommandParts, Commanded, OfSession, Point, PromptParts, Prompted, Requested, Stopping, SystemOf, TextOf,
+    ChatParams, CommandParts, Commanded, OfSession, Point, PromptParts, Prompted, Requested, SmallModelOf, Stopping,
+    SystemOf, TextOf,
 };
-use haft_protocol::{Event, History, Message, MessageId, MessageTime, Part, PartKind, Session, SessionId, User};
+use haft_protocol::{
+    Event, History, Message, MessageId, MessageTime, ModelRef, Part, PartKind, Session, SessionId, User,
+};
 use haft_tool::{Hooked, Hooks};
 use serde_json::{Value, json};
 
@@ -45,31 +50,9 @@ impl Turn<'_> {
         Some(History::from_iter(messages))
     }
 
-    /// `request` as hooks want it to be.
-    pub(crate) async fn hooked(&self, mut request: Request) -> Request {
-        let (hooks, cast) = (self.hooks(), &self.role.cast);
-        if hooks.listen(Point::SystemTransform) {
-            let of = SystemOf { session_id: self.session.id.clone(), model: model(&cast.model) };
-            let pieces = hooks.system(&of, vec![request.system]).await;
-            let pieces = pieces.into_iter().filter(|piece| !piece.trim().is_empty());
-            request.system = pieces.collect::<Vec<_>>().join("\n\n");
-        }
-        if hooks.listen(Point::ChatParams) {
-            let params = ChatParams {
-                temperature: request.temperature,
-                top_p: request.top_p,
-                top_k: request.top_k,
-                max_output_tokens: request.max_output,
-                options: request.extra,
-            };
-            let params = hooks.chat_params(&self.requested(cast), params).await;
-            let ChatParams { temperature, top_p, top_k, max_output_tokens, options } = params;
-            request = Request { temperature, top_p, top_k, max_output: max_output_tokens, extra: options, ..request };
-        }
-        if hooks.listen(Point::ChatHeaders) {
-            request.headers = hooks.chat_headers(&self.requested(cast)).await.headers.into_iter().collect();
-        }
-        request
+    /// `request` to `cast` as hooks want it to be.
+    pub(crate) async fn hooked(&self, cast: &Cast, request: Request) -> Request {
+        shaped(self.hooks(), || self.requested(cast), request).await
     }
 
     /// Lets hooks change pieces of an answer that are whole now.
@@ -111,6 +94,44 @@ impl Turn<'_> {
         self.state.went_on += u32::from(because.is_some());
         because
     }
+}
+
+/// `request` as `hooks` want it to be, that is made as `requested` says.
+pub(crate) async fn shaped(hooks: &Hooks, requested: impl Fn() -> Requested, mut request: Request) -> Request {
+    if hooks.listen(Point::SystemTransform) {
+        let Requested { session_id, model, .. } = requested();
+        let pieces = hooks.system(&SystemOf { session_id, model }, vec![request.system]).await;
+        let pieces = pieces.into_iter().filter(|piece| !piece.trim().is_empty());
+        request.system = pieces.collect::<Vec<_>>().join("\n\n");
+    }
+    if hooks.listen(Point::ChatParams) {
+        let params = ChatParams {
+            temperature: request.temperature,
+            top_p: request.top_p,
+            top_k: request.top_k,
+            max_output_tokens: request.max_output,
+            options: request.extra,
+        };
+        let params = hooks.chat_params(&requested(), params).await;
+        let ChatParams { temperature, top_p, top_k, max_output_tokens, options } = params;
+        request = Request { temperature, top_p, top_k, max_output: max_output_tokens, extra: options, ..request };
+    }
+    if hooks.listen(Point::ChatHeaders) {
+        request.headers = hooks.chat_headers(&requested()).await.headers.into_iter().collect();
+    }
+    request
+}
+
+/// The model that hooks want for small work beside `main`; `None`: they say nothing, or name one that cannot be asked.
+pub(crate) async fn small_model(setup: &Setup) -> Option<Model> {
+    let main = &setup.model;
+    let named = setup.registry.hooks().small_model(&SmallModelOf { provider: provider(main) }).await?;
+    let named = if named.contains('/') { named } else { format!("{}/{named}", main.reference.provider_id) };
+    let found = match &setup.options.models {
+        Some(models) => models.find(&named, None),
+        None => Err("no other model is known here".to_owned()),
+    };
+    found.inspect_err(|why| tracing::warn!(named, why, "a hook wants a small model that cannot be asked")).ok()
 }
 
 /// What hooks want the model to be told of in a session that is opened.
@@ -176,8 +197,31 @@ pub(crate) async fn prompted(setup: &Setup, session: &SessionId, taken: Taken) -
         system: None,
     };
     let parts = shown(setup, &taken.id, session, taken.parts);
-    let changed = hooks.chat_message(&prompted, PromptParts { message, parts }).await.map_err(not_sent)?;
-    Ok(Taken { parts: read(changed.parts)?, ..taken })
+    let shown = PromptParts { message, parts };
+    let changed = hooks.chat_message(&prompted, shown.clone()).await.map_err(not_sent)?;
+    let cast = recast(setup, &taken.cast, &shown.message, &changed.message)?;
+    Ok(Taken { parts: read(changed.parts)?, cast, ..taken })
+}
+
+/// Who answers a prompt after hooks made `after` of its message, which was `before`: another agent, model or variant. Of
+/// the rest nothing is taken.
+fn recast(setup: &Setup, cast: &Arc<Cast>, before: &User, after: &User) -> Result<Arc<Cast>, SessionError> {
+    let refused = |why: String| SessionError::Refused(format!("a hook wants another one to answer: {why}"));
+    let mut changed = (**cast).clone();
+    if after.agent != before.agent {
+        let agent = setup.agents.primaries().find(|agent| agent.name == after.agent);
+        changed.agent =
+            agent.cloned().ok_or_else(|| refused(format!("there is no agent {:?} that answers", after.agent)))?;
+    }
+    if after.model != before.model || after.variant != before.variant {
+        let ModelRef { provider_id, model_id } = &after.model;
+        let models = setup.options.models.as_ref();
+        let models = models.ok_or_else(|| refused("this session knows no other model than its own".to_owned()))?;
+        let name = format!("{provider_id}/{model_id}");
+        changed.model = models.find(&name, after.variant.as_deref()).map_err(refused)?;
+        changed.variant.clone_from(&after.variant);
+    }
+    Ok(if changed.is_same(cast) { Arc::clone(cast) } else { Arc::new(changed) })
 }
 
 /// Parts that are not stored yet, as hooks are shown them.

@@ -86,6 +86,8 @@ pub struct Options {
     pub compaction: Compaction,
     /// The model for titles, where they are wanted and no agent `title` names another.
     pub small: Option<Model>,
+    /// Whether the user named it: then no hook names another.
+    pub small_chosen: bool,
     /// Whether the agent `summary` says what each turn came to, once it has ended.
     pub gists: bool,
     /// What is remembered of files, so that changes to them can be taken back; nothing where left out.

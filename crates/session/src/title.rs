@@ -38,7 +38,7 @@ impl Titling {
         if record.parent_id.is_some() || words.is_empty() {
             return None;
         }
-        let helper = Helper::find(setup, TITLES, Purpose::Title, kin)?;
+        let helper = Helper::find(setup, &record.id, TITLES, Purpose::Title, kin)?;
         let text = format!("Name the conversation that begins with this message:\n\n<message>\n{words}\n</message>");
         let work = AbortOnDropHandle::new(tokio::spawn(helper.ask(text)));
         Some(Self { instead: record.title.clone(), work })

@@ -208,7 +208,7 @@ impl Turn<'_> {
             self.state.steps = self.state.steps.saturating_add(1);
             let is_last = most.is_some_and(|most| self.state.steps >= most);
             let request = match self.make_room(is_last).await? {
-                Room::Request(request) => self.hooked(*request).await,
+                Room::Request(request) => self.hooked(&self.role.cast, *request).await,
                 Room::End(stop) => return Ok(stop),
             };
             let form = self.form();

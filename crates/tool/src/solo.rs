@@ -27,6 +27,8 @@ pub struct Solo {
     cancel: CancellationToken,
     /// Whether it runs a call that another one made.
     within: bool,
+    /// The plug-in in whose name it asks, and the session that the plug-in's hook hears of.
+    plugin: Option<(String, Option<SessionId>)>,
 }
 
 struct Shared {
@@ -59,7 +61,17 @@ impl Solo {
             todos: Mutex::default(),
             count: AtomicU64::default(),
         });
-        Self { shared, asked_by: None, cancel: CancellationToken::new(), within: false }
+        Self { shared, asked_by: None, cancel: CancellationToken::new(), within: false, plugin: None }
+    }
+
+    /// A call for what a hook of the plug-in called `plugin` does, which hears of `session`: leave is asked for in its name
+    /// ([`Access::plugin`]), no hook is told of it, and it calls no tools. Dropping what is done with it ends that.
+    pub fn for_plugin(&self, plugin: &str, session: Option<SessionId>) -> Call {
+        let Shared { clock, session: own, count, .. } = &*self.shared;
+        let id = format!("hook_{}", count.fetch_add(1, Ordering::Relaxed));
+        let host = Self { plugin: Some((plugin.to_owned(), session.clone())), ..self.clone() };
+        let session = session.unwrap_or_else(|| own.clone());
+        Call::new(session, clock.mint(), CallId(id), CancellationToken::new(), Arc::new(host))
     }
 
     /// The tools that there are now: what a model is to be told.
@@ -102,7 +114,9 @@ impl Host for Solo {
     fn ask(&self, access: Access) -> BoxFuture<'_, Result<Grant, Denied>> {
         Box::pin(async move {
             let Shared { gate, rules, session, .. } = &*self.shared;
-            let asker = Asker { session: session.clone(), call: self.asked_by.clone() };
+            let (plugin, of) = self.plugin.clone().map_or((None, None), |(plugin, of)| (Some(plugin), of));
+            let asker = Asker { session: of.unwrap_or_else(|| session.clone()), call: self.asked_by.clone() };
+            let access = Access { plugin, ..access };
             tokio::select! {
                 // What was stopped is granted nothing more, also where a rule would.
                 biased;
@@ -164,6 +178,9 @@ impl Host for Solo {
 
     fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>> {
         Box::pin(async move {
+            if self.plugin.is_some() {
+                return Err(ToolError::BadInput("not run: a hook calls no tools".to_owned()));
+            }
             if self.within {
                 let why = "not run: a call that another one makes can make none itself; put all into one";
                 return Err(ToolError::BadInput(why.to_owned()));

@@ -40,8 +40,8 @@ pub(crate) struct Login {
     /// How to sign in, where a vendor has several ways: key, browser, device
     #[arg(long, short, value_name = "METHOD")]
     pub method: Option<String>,
-    /// Read the key from standard input
-    #[arg(long, conflicts_with = "method")]
+    /// Read the key, or the code that a plug-in wants, from standard input
+    #[arg(long)]
     pub key_stdin: bool,
     /// Answer a question of the vendor beforehand, such as accountId=…; may be given several times
     #[arg(long, value_name = "NAME=VALUE")]

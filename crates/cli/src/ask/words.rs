@@ -1,6 +1,6 @@
 //! What stands on the screen when leave is asked for. Pure.
 
-use haft_permission::{Action, Rule};
+use haft_permission::{Action, PLUGIN, Rule};
 use haft_protocol::Ask;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(crate) fn wanted(ask: &Ask, who: Option<&str>, paint: Paint, columns: usize)
     let patterns = ask.patterns.join(", ");
     let plain = str::to_owned;
     let mut page = Page::new(columns);
-    page.put("△ ", &format!("{} wants to {}", asker(who), wish(ask)), |line| paint.yellow(line));
+    page.put("△ ", &format!("{} wants to {}", asks(ask, who), wish(ask)), |line| paint.yellow(line));
     match (shown("diff"), shown("command")) {
         (Some(diff), _) => {
             page.put("  ", &patterns, plain);
@@ -76,6 +76,14 @@ fn wish(ask: &Ask) -> String {
         "webfetch" => "fetch a web page".to_owned(),
         "webfetch_private" => "fetch from this machine or a private network".to_owned(),
         other => format!("use {}", name(other)),
+    }
+}
+
+/// Who wants leave: a plug-in in its own name, or an agent.
+fn asks(ask: &Ask, who: Option<&str>) -> String {
+    match ask.metadata.get(PLUGIN).and_then(Value::as_str) {
+        Some(plugin) => format!("The plug-in {}", name(plugin)),
+        None => asker(who),
     }
 }
 

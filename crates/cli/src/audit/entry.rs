@@ -20,6 +20,9 @@ pub(super) fn fields(note: &Note) -> Map<String, Value> {
     fields.insert("session".to_owned(), note.asker.session.as_str().into());
     let call = note.asker.call.as_ref().map(|call| texts.cut(&call.call_id));
     fields.insert("call".to_owned(), call.into());
+    if let Some(plugin) = &note.plugin {
+        fields.insert("plugin".to_owned(), texts.cut(plugin).into());
+    }
     let (kind, more) = match &note.noted {
         Noted::Asked(matter) => ("ask", texts.matter(matter)),
         Noted::Granted(matter, by) => ("grant", texts.decision(matter, by)),
@@ -129,7 +132,7 @@ mod tests {
     fn note(noted: Noted) -> Map<String, Value> {
         let clock = Clock::scripted(1);
         let call = Some(AskedBy { message_id: clock.mint(), call_id: "call_1".to_owned() });
-        let mut fields = fields(&Note { asker: Asker { session: clock.mint(), call }, noted });
+        let mut fields = fields(&Note { asker: Asker { session: clock.mint(), call }, plugin: None, noted });
         assert!(fields.remove("session").unwrap().as_str().unwrap().starts_with("ses_"));
         assert_eq!(fields.remove("call").unwrap(), "call_1");
         fields

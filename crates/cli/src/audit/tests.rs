@@ -230,7 +230,7 @@ async fn what_is_noted_is_kept_when_it_is_waited_for() {
     let asker = Asker { session: Clock::scripted(1).mint(), call: None };
     for n in 0..3 {
         let done = Noted::Done(Done::Spoke(format!("host{n}")));
-        audit.note(Note { asker: asker.clone(), noted: done });
+        audit.note(Note { asker: asker.clone(), plugin: None, noted: done });
     }
     audit.kept().await;
     let kept = entries(folder.path()).unwrap();
@@ -247,7 +247,7 @@ async fn nobody_waits_in_vain() {
     let asker = Asker { session: Clock::scripted(1).mint(), call: None };
     // Waiting begins at every moment of the writing: the thread and we are never in step.
     for _ in 0..2_000 {
-        audit.note(Note { asker: asker.clone(), noted: Noted::Done(Done::Spoke(String::new())) });
+        audit.note(Note { asker: asker.clone(), plugin: None, noted: Noted::Done(Done::Spoke(String::new())) });
         tokio::time::timeout(Duration::from_secs(30), audit.kept()).await.unwrap();
     }
     assert_eq!(verify(folder.path()).unwrap().last, 2_001);
@@ -261,6 +261,7 @@ async fn what_cannot_be_written_holds_nobody_up_and_is_counted() {
     let audit = Audit::in_folder(&data, Clock::scripted(1));
     let note = || Note {
         asker: Asker { session: Clock::scripted(1).mint(), call: None },
+        plugin: None,
         noted: Noted::Done(Done::Spoke("host".to_owned())),
     };
     audit.note(note());
@@ -283,7 +284,7 @@ fn no_more_waits_than_it_may() {
     audit.shared.lock().started = true;
     let asker = Asker { session: Clock::scripted(1).mint(), call: None };
     for _ in 0..MAX_WAITING + 5 {
-        audit.note(Note { asker: asker.clone(), noted: Noted::Done(Done::Spoke(String::new())) });
+        audit.note(Note { asker: asker.clone(), plugin: None, noted: Noted::Done(Done::Spoke(String::new())) });
     }
     let state = audit.shared.lock();
     assert_eq!((state.waiting.len(), state.lost), (MAX_WAITING, 5));

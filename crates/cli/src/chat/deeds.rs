@@ -418,7 +418,7 @@ impl Talk {
         commands::auth::run(Auth::Login(Login { vendor, ..Login::default() })).await?;
         keys::read_again();
         let (folders, place) = (self.ground.folders.clone(), self.ground.place.clone());
-        self.ground = Ground::of(folders, place, Asking::Nobody)?;
+        self.ground = Ground::of(folders, place, Asking::Nobody)?.heard().await?;
         self.tell_known();
         if self.setup.is_none() {
             let setup = self.setup().await?;

@@ -85,7 +85,7 @@ async fn open(
         haft_permission::Answerer::Nobody
     };
     let asking = if answerer == haft_permission::Answerer::Person { Asking::Person } else { Asking::Nobody };
-    let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?;
+    let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?.heard().await?;
     crate::retention::apply(journal, ground.config.retention, &ground.folders.data, clock()?.now_ms()).await;
     if let Some(record) = resumed.as_mut().filter(|_| args.fork) {
         let copy = Session::fork(journal, &clock()?, &record.id, None).await?;

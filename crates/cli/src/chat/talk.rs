@@ -274,6 +274,10 @@ impl Talk {
     /// Talks until the person leaves. `first` is said before anything else.
     pub(super) async fn run(mut self, source: &mut dyn LineSource, first: Option<String>) -> Result<Exit> {
         let mut events = self.journal.subscribe();
+        // What a plug-in asked as soon as it began.
+        for ask in self.setup.iter().flat_map(|setup| setup.gate.waiting()) {
+            self.asks.leave(Box::new(ask), None);
+        }
         let mut endings = Endings::listen()?;
         // Where the terminal is ours, Ctrl-C is a key; a signal of that name comes from elsewhere.
         let mut interrupts = signal(SignalKind::interrupt())?;
@@ -736,6 +740,7 @@ impl Talk {
             let id = record.id.as_str();
             self.face.note(vec![self.looks.paint.dim(&format!("kept; to go on:  haft --session {id}"))]);
         }
+        self.ground.dispose().await;
         if self.failed && !self.is_terminal { Exit::Failed } else { Exit::Done }
     }
 }

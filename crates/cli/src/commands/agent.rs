@@ -15,7 +15,7 @@ use crate::wire::Ground;
 pub(crate) async fn run(command: args::Agent) -> Result<Exit> {
     match command {
         args::Agent::List { json, dir } => {
-            let agents = agents::all(&Ground::at(dir.as_deref())?)?;
+            let agents = agents::all(&Ground::at(dir.as_deref())?.heard().await?)?;
             list(agents.all(), json)
         }
         args::Agent::Create(args) => create::run(args).await,

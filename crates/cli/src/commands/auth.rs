@@ -5,6 +5,7 @@ mod list;
 mod login;
 mod logout;
 mod person;
+mod plugged;
 mod vendors;
 
 use anyhow::Result;

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(command: &Named) -> Result<Exit> {
     let Named::List { json, dir } = command;
-    let ground = Ground::at(dir.as_deref())?;
+    let ground = Ground::at(dir.as_deref())?.heard().await?;
     let servers = ground.servers();
     servers.look(PATIENCE).await;
     let prompts = servers.prompts().into_iter().map(|prompt| Command {

@@ -13,7 +13,7 @@ use crate::wire::Ground;
 
 pub(crate) async fn run(args: Models) -> Result<Exit> {
     let Models { vendor, json, verbose, all, refresh, dir } = args;
-    let ground = Ground::at(dir.as_deref())?;
+    let ground = Ground::at(dir.as_deref())?.heard().await?;
     if refresh {
         // The list in use is the one that was read before; the next command reads the new one.
         render::complain(&models::refresh(&ground.config, &ground.folders).await?);

@@ -51,7 +51,7 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     // A session goes on where it was, wherever it is called from.
     let answerer = ask::answerer(args.auto);
     let asking = if answerer == Answerer::Person { Asking::Person } else { Asking::Nobody };
-    let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?;
+    let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?.heard().await?;
     crate::retention::apply(journal, ground.config.retention, &ground.folders.data, crate::wire::clock()?.now_ms())
         .await;
     let words = if args.command.is_some() {
@@ -126,6 +126,7 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     if let Some(path) = &args.record {
         models::drop_empty(path);
     }
+    ground.dispose().await;
     end
 }
 

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) async fn run(command: Tool) -> Result<Exit> {
     match command {
         Tool::List { json, model, agent, dir } => {
-            list(&offered(&Ground::at(dir.as_deref())?, &model, agent.as_deref()).await?.specs, json)
+            list(&offered(&Ground::at(dir.as_deref())?.heard().await?, &model, agent.as_deref()).await?.specs, json)
         }
         Tool::Show { name, json } => show(&Ground::at(None)?, &name, json).await,
         Tool::Definitions { model, agent, dir } => {
@@ -38,7 +38,10 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
             definitions(&offer, provider(&ground, &model).as_deref())
         }
         Tool::Call { jsonl: true, auto, agent, dir, .. } => {
-            call_lines(&Ground::at(dir.as_deref())?, auto, agent.as_deref()).await
+            let ground = Ground::at(dir.as_deref())?.heard().await?;
+            let end = call_lines(&ground, auto, agent.as_deref()).await;
+            ground.dispose().await;
+            end
         }
         Tool::Call { name, args, json, auto, agent, dir, .. } => {
             let arguments = match args.as_deref() {
@@ -46,10 +49,12 @@ pub(crate) async fn run(command: Tool) -> Result<Exit> {
                 Some(text) => text.to_owned(),
                 None => String::new(),
             };
-            let ground = Ground::at(dir.as_deref())?;
+            let ground = Ground::at(dir.as_deref())?.heard().await?;
             agents::named(&agents::all(&ground)?, agent.as_deref())?;
             let bench = ground.workbench(ask::answerer(auto), agent.as_deref())?;
-            call(bench, &name.unwrap_or_default(), &arguments, json).await
+            let end = call(bench, &name.unwrap_or_default(), &arguments, json).await;
+            ground.dispose().await;
+            end
         }
     }
 }

@@ -33,6 +33,7 @@ mod mcp;
 mod models;
 mod network;
 #[cfg(target_os = "linux")]
+mod packages;
 mod plan;
 mod plugins;
 #[cfg(target_os = "linux")]

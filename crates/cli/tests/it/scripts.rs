@@ -100,3 +100,50 @@ fn a_program_calls_tools() {
     assert!(out.contains("\"sum\"") && out.contains("so 3"), "{out}");
     run("throw new Error('no')").ends(1).says(&["Uncaught: no"]);
 }
+
+/// A project with the programs of `everyday.mjs`, and a tool that runs them.
+fn everyday() -> Machine {
+    let tool = "import { bun, rows, run } from '../lib/everyday.mjs'
+        const wanted = (table) => Object.fromEntries(table.map(([name, want]) => [name, want]))
+        export const wants = { description: 'What is wanted', args: {},
+            execute: async () => JSON.stringify(wanted([...rows, ...bun])) }
+        export default { description: 'Runs all', args: {}, execute: async () => JSON.stringify(await run([...rows, ...bun])) }";
+    let all = Machine::uncaged(&[(".opencode/tool/everyday.ts", tool)]);
+    all.write(".opencode/lib/everyday.mjs", include_str!("scripts/everyday.mjs"));
+    all
+}
+
+#[test]
+fn what_node_and_bun_offer_every_day_gives_what_it_gives_there() {
+    let machine = everyday();
+    let table = |tool: &str| -> serde_json::Map<String, Value> {
+        serde_json::from_str(&call(&machine, tool, &json!({}), &["--auto"]).ok().out).unwrap()
+    };
+    let (wants, got) = (table("everyday_wants"), table("everyday"));
+    let wrong: Vec<String> = wants
+        .iter()
+        .filter(|(name, want)| got.get(*name) != Some(want))
+        .map(|(name, want)| format!("{name}: {} instead of {want}", got.get(name).unwrap_or(&Value::Null)))
+        .collect();
+    assert!(wants.len() > 70 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same programs in Node, where there is one.
+#[test]
+fn node_itself_gives_what_is_wanted_of_it() {
+    let machine = everyday();
+    let program = "import { rows, run } from './.opencode/lib/everyday.mjs'
+        const got = await run(rows)
+        const text = (value) => JSON.stringify(value ?? null)
+        console.log(rows.filter(([name, want]) => text(got[name]) !== text(want))
+            .map(([name, want]) => `${name}: ${text(got[name])} instead of ${text(want)}`).join('\\n'))";
+    let file = machine.write("in-node.mjs", program);
+    let ran = std::process::Command::new("node").arg(file).current_dir(machine.project()).output();
+    let Ok(ran) = ran else {
+        assert!(std::env::var_os("HAFT_NEEDS_PEERS").is_none(), "there is no node");
+        eprintln!("there is no node to compare with");
+        return;
+    };
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success() && out.trim().is_empty(), "{out}{err}");
+}

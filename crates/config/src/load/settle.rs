@@ -96,7 +96,7 @@ impl Reader<'_> {
     }
 
     /// What the user's own settings say.
-    fn own(&self, pending: &BTreeMap<usize, Pending>) -> Own {
+    pub(super) fn own(&self, pending: &BTreeMap<usize, Pending>) -> Own {
         let mut own = Own { vendors: self.sources.vendors.clone(), ..Own::default() };
         let layers = self.loaded.layers.iter().enumerate().filter(|(index, _)| !pending.contains_key(index));
         for (_, Layer { value, .. }) in layers {

@@ -5,7 +5,7 @@ use std::path::Path;
 use haft_protocol::MessageId;
 
 use super::*;
-use crate::{Action, Approval, Builtin, Note, Rule};
+use crate::{Action, Approval, Builtin, Note, PLUGIN, Rule};
 
 fn rows(rows: &[(&str, &str, Action)]) -> Vec<Rule> {
     rows.iter().map(|(permission, pattern, action)| Rule::new(permission, pattern, *action)).collect()
@@ -486,4 +486,56 @@ async fn a_question_says_what_a_yes_opens() {
     assert_eq!(shown(access.clone()).await, Some(want));
     assert_eq!(shown(access.show("effects", vec!["lists files"])).await, Some(serde_json::json!(["lists files"])));
     assert_eq!(shown(Access::new("todowrite", "*")).await, None);
+}
+
+fn by_plugin(permission: &str, pattern: &str) -> Access {
+    Access { plugin: Some("/home/me/.config/haft/plugin/notify.ts".to_owned()), ..Access::new(permission, pattern) }
+}
+
+#[tokio::test]
+async fn rules_about_a_plugin_save_it_a_question_and_nothing_else() {
+    async fn check(rows: &[(&str, &str, Action)], access: Access, want: bool) {
+        let scene = scene(Answerer::Nobody);
+        let got = scene.gate.ask(&scene.asker, &rules(rows), access.clone()).await.is_ok();
+        assert_eq!(got, want, "{rows:?} {access:?}");
+    }
+    let (allow, ask, deny) = (Action::Allow, Action::Ask, Action::Deny);
+    let run = || by_plugin("bash", "ls");
+    check(&[], run(), false).await;
+    check(&[("bash", "*", allow)], run(), true).await;
+    // By its name, by the whole path, or by a pattern; not by what is for others.
+    check(&[("plugin", "notify", allow)], run(), true).await;
+    check(&[("plugin", "*/notify.ts", allow)], run(), true).await;
+    check(&[("plugin", "other", allow)], run(), false).await;
+    check(&[("plugin", "notify", allow)], Access::new("bash", "ls"), false).await;
+    // The last one counts; a denial of what is done stays one, and so does a question for a person alone.
+    check(&[("plugin", "*", allow), ("plugin", "notify", ask)], run(), false).await;
+    check(&[("plugin", "*", deny), ("plugin", "notify", allow)], run(), true).await;
+    check(&[("bash", "*", deny), ("plugin", "notify", allow)], run(), false).await;
+    check(&[("bash", "*", allow), ("plugin", "notify", deny)], run(), false).await;
+    check(&[("bash", "*", allow), ("plugin", "notify", ask)], run(), false).await;
+    check(&[("plugin", "notify", allow)], Access { in_person: true, ..run() }, false).await;
+    check(&[("bash", "rm *", deny), ("plugin", "notify", allow)], Access { opaque: true, ..run() }, false).await;
+}
+
+#[tokio::test]
+async fn a_no_to_a_plugin_is_none_to_the_agent() {
+    struct Never;
+    impl Adviser for Never {
+        fn advise<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Advice> {
+            assert!(!ask.metadata.contains_key(PLUGIN), "a hook was heard about what a hook does");
+            Box::pin(async { Advice::None })
+        }
+    }
+    let mut scene = scene(Answerer::Person);
+    scene.gate = scene.gate.advised_by(Arc::new(Never));
+    let theirs = scene.start(by_plugin("bash", "notify-send")).await;
+    let ours = scene.start(Access::new("edit", "a.rs")).await;
+    let asked = scene.gate.waiting();
+    assert!(asked[0].metadata["plugin"].as_str().unwrap().ends_with("notify.ts") && asked[0].always.is_empty());
+    assert!(!asked[1].metadata.contains_key(PLUGIN));
+    scene.reply(Reply::Reject { advice: None });
+    assert!(theirs.await.unwrap().is_err());
+    scene.reply(Reply::Once);
+    assert!(ours.await.unwrap().is_ok());
 }

@@ -68,6 +68,22 @@ pub(super) fn advised(verdict: Verdict, advice: &Advice, access: &Access, rules:
     }
 }
 
+/// `verdict` after rules said what the plug-in may do that asks in its own name: a yes saves a question and nothing else.
+pub(super) fn of_plugin(verdict: Verdict, access: &Access, rules: &Rules) -> Verdict {
+    let Some((action, rule)) = access.plugin.as_deref().and_then(|plugin| rules.about_plugin(plugin)) else {
+        return verdict;
+    };
+    let is_doubtful = access.opaque && rules.narrow_denial(&access.permission).is_some();
+    match (verdict, action) {
+        (Verdict::Allow(_) | Verdict::Ask, Action::Deny) => deny(Some(rule)),
+        (Verdict::Allow(_), Action::Ask) => Verdict::Ask,
+        (Verdict::Ask, Action::Allow) if !access.in_person && !is_doubtful => {
+            Verdict::Allow(By::Rules(vec![rule.to_string()]))
+        }
+        (verdict, _) => verdict,
+    }
+}
+
 /// A denial by `rule`.
 pub(super) fn deny(rule: Option<&Rule>) -> Verdict {
     let mut named = Vec::new();

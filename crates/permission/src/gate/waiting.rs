@@ -30,6 +30,8 @@ pub(super) struct State {
 pub(super) struct Waiting {
     pub ask: Ask,
     pub opaque: bool,
+    /// The plug-in that asks in its own name.
+    pub plugin: Option<String>,
     /// Which of the patterns only an approval in so many words covers.
     pub touchy: Vec<bool>,
     pub answer: oneshot::Sender<Answer>,
@@ -85,16 +87,21 @@ impl State {
                 self.refused.pop_front();
             }
         }
+        let approvals = &self.approvals;
+        let others: Vec<Waiting> = self
+            .waiting
+            .extract_if(.., |other| {
+                other.ask.session_id == session
+                    && match reply {
+                        Reply::Once => false,
+                        Reply::Always => other.is_approved(approvals),
+                        // A no to a plug-in is none to the agent, and the other way round.
+                        Reply::Reject { .. } => other.plugin == first.plugin,
+                    }
+            })
+            .collect();
         let mut asks = vec![(first, answer)];
-        let others = self.waiting.extract_if(.., |other| {
-            other.ask.session_id == session
-                && match reply {
-                    Reply::Once => false,
-                    Reply::Always => other.is_approved(&self.approvals),
-                    Reply::Reject { .. } => true,
-                }
-        });
-        asks.extend(others.map(|other| (other, beside.clone())));
+        asks.extend(others.into_iter().map(|other| (other, beside.clone())));
         Some(Settled { asks, approved })
     }
 }

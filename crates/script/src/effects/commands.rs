@@ -15,6 +15,8 @@ use crate::error::Refusal;
 const MAX_OUTPUT: usize = 8 * 1024 * 1024;
 /// How long a command may run where the script does not say.
 const TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a command of a hook may run, whatever the script says.
+const MAX_IN_HOOK: Duration = Duration::from_secs(600);
 /// How long it may take to end after that.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -44,6 +46,8 @@ impl CallWorld<'_> {
             return Err(failed("the command cannot be spoken with".to_owned()));
         };
         let timeout = timeout.filter(|ms| *ms > 0.0).map_or(TIMEOUT, |ms| Duration::from_millis(ms as u64));
+        // Nobody sees that a hook waits, and stops it.
+        let timeout = if self.permission == haft_permission::PLUGIN { timeout.min(MAX_IN_HOOK) } else { timeout };
         let mut timed_out = false;
         let (mut out, mut errors) = (Vec::new(), Vec::new());
         let feed = async {

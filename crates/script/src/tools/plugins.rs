@@ -6,14 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use haft_tool::{AnyTool, Source};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::tool::{At, Home, ScriptTool};
 use super::{Extras, MAX_EXPORTS};
 use crate::effects::Doors;
-use crate::error::ScriptError;
+use crate::error::{Refusal, ScriptError};
 use crate::plugin::Plugin;
+use crate::script::World;
 
 /// All tools of plug-ins, as a source of the registry. What a plug-in has is known once it has begun.
 pub struct PluginTools {
@@ -63,6 +65,10 @@ impl Home for InPlugin {
 
     fn path(&self) -> Vec<&str> {
         vec!["tools", &self.id]
+    }
+
+    fn client<'a>(&'a self, params: Value, world: &'a dyn World) -> BoxFuture<'a, Result<Value, Refusal>> {
+        self.plugin.client(params, world).boxed()
     }
 }
 

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::Extras;
 use crate::effects::{CallWorld, Doors, NoWorld};
-use crate::error::ScriptError;
-use crate::script::Script;
+use crate::error::{Refusal, ScriptError};
+use crate::script::{Script, World};
 
 /// Longest description of a tool that a model is given, in bytes.
 const MAX_DESCRIPTION: usize = 8 * 1024;
@@ -68,6 +68,29 @@ pub(crate) trait Home: Send + Sync {
     fn loaded(&self) -> BoxFuture<'_, Result<Arc<At>, ScriptError>>;
     /// The way to the tool from what was loaded.
     fn path(&self) -> Vec<&str>;
+    /// What the file calls `client`, where it has one.
+    fn client<'a>(&'a self, _params: Value, _world: &'a dyn World) -> BoxFuture<'a, Result<Value, Refusal>> {
+        Box::pin(async { Err(Refusal::coded("ENOSYS", "client is for plug-ins, and not there in a tool's file")) })
+    }
+}
+
+/// The world of a call, with the client of its home.
+struct AtHome<'a> {
+    home: &'a dyn Home,
+    inner: CallWorld<'a>,
+}
+
+impl World for AtHome<'_> {
+    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
+        match effect {
+            "remote" => self.home.client(params, &self.inner),
+            effect => self.inner.perform(effect, params),
+        }
+    }
+
+    fn told(&self, what: &str, params: Value) {
+        self.inner.told(what, params);
+    }
 }
 
 /// A tool of a script.
@@ -126,9 +149,9 @@ impl ScriptTool {
         let params = json!({
             "handle": loaded.handle, "path": self.home.path(), "input": input, "context": context,
         });
-        let world = CallWorld::new(&self.doors, call, name);
+        let world = AtHome { home: &*self.home, inner: CallWorld::new(&self.doors, call, name) };
         let done = loaded.script.run("tool", params, &world, Some(&call.cancel)).await;
-        if let Some(denied) = world.denied() {
+        if let Some(denied) = world.inner.denied() {
             return Err(denied);
         }
         if call.cancel.is_cancelled() && done.is_err() {

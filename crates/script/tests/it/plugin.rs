@@ -1,29 +1,50 @@
 //! Plug-ins: forms of modules, hooks, what they may ask, and what becomes of broken ones.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use haft_protocol::hook::Point;
-use haft_script::plugin::{Begun, Client, Found, Grounds, NoClient, Plugin};
+use haft_script::plugin::{Begun, Client, Found, Grounds, Limits, Moment, NoClient, Plugin, Stage};
+use haft_script::{Allowance, World};
 use haft_tool::{Hook, HookError};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, answers};
 
+/// Refuses every effect but `fs.stat`.
+struct Answering;
+
+impl Stage for Answering {
+    fn enter(&self, _: &str, _: &Moment) -> Arc<dyn World> {
+        Arc::new(answers(&[("fs.stat", json!(null))]))
+    }
+}
+
 /// A plug-in of `source`, and what a person is told of it.
 fn plugin(scene: &Scene, options: Value, client: Arc<dyn Client>) -> (Plugin, Arc<Mutex<Vec<String>>>) {
+    limited(scene, options, client, Limits::default())
+}
+
+fn limited(
+    scene: &Scene,
+    options: Value,
+    client: Arc<dyn Client>,
+    limits: Limits,
+) -> (Plugin, Arc<Mutex<Vec<String>>>) {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let telling = told.clone();
     let grounds = Grounds {
         engine: scene.engine.clone(),
         host: None,
         sources: scene.sources(),
-        world: Arc::new(answers(&[])),
+        stage: Arc::new(Answering),
         client,
         directory: "/project".into(),
         worktree: "/work".into(),
         project: "global".to_owned(),
         tell: Arc::new(move |text| telling.lock().unwrap().push(text.to_owned())),
+        limits,
     };
     let found = Found { name: "the plug-in".to_owned(), file: scene.path("main.ts"), options };
     (Plugin::new(found, grounds), told)
@@ -113,7 +134,13 @@ async fn one_that_cannot_begin_is_named_once_and_passed_over() {
 struct Asked(Mutex<Vec<(Vec<String>, Vec<Value>)>>);
 
 impl Client for Asked {
-    fn call<'a>(&'a self, path: &'a [String], args: Vec<Value>) -> BoxFuture<'a, Result<Value, String>> {
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        path: &'a [String],
+        args: Vec<Value>,
+        _: &'a dyn World,
+    ) -> BoxFuture<'a, Result<Value, String>> {
         self.0.lock().unwrap().push((path.to_vec(), args));
         Box::pin(async { Ok(json!({ "data": [1, 2] })) })
     }
@@ -131,4 +158,68 @@ async fn the_client_is_answered_in_process() {
     assert_eq!(got, Ok(json!({ "output": 2 })));
     let asked = client.0.lock().unwrap();
     assert_eq!(*asked, [(vec!["session".to_owned(), "list".to_owned()], vec![json!({ "n": 1 })])]);
+}
+
+/// What a hook comes to that may take 50 ms without haft's help, and 20 effects.
+async fn held(hook: &str) -> Result<Value, String> {
+    let source = format!("export const A = () => ({{ 'chat.headers': async (input, output) => {{ {hook} }} }})");
+    let scene = Scene::new(&[("main.ts", &source)]);
+    let hook = Allowance { time: Duration::from_millis(50), effects: 20 };
+    let limits = Limits { hook, ..Limits::default() };
+    let (plugin, _) = limited(&scene, json!(null), Arc::new(NoClient), limits);
+    plugin.begin().await.map_err(|error| error.to_string())?;
+    let fired = plugin.fire(Point::ChatHeaders, &json!({}), json!({ "headers": {} })).await;
+    let fired = fired.map_err(|error| error.to_string());
+    // Whatever it did, the next one is called as if nothing had been, in a new process if need be.
+    let scene =
+        Scene::new(&[("main.ts", "export const A = () => ({ 'chat.headers'(i, o) { o.headers.ok = 'yes' } })")]);
+    let (other, _) = limited(&scene, json!(null), Arc::new(NoClient), Limits::default());
+    let after = other.fire(Point::ChatHeaders, &json!({}), json!({ "headers": {} })).await;
+    assert_eq!(after, Ok(json!({ "headers": { "ok": "yes" } })));
+    fired
+}
+
+#[tokio::test]
+async fn hooks_that_go_on_for_ever_are_stopped() {
+    for hook in [
+        "for (;;) {}",
+        "await new Promise((done) => setTimeout(done, 1e8))",
+        "for (;;) await new Promise((done) => setTimeout(done, 0))",
+        "for (;;) await 1",
+    ] {
+        let why = held(hook).await.unwrap_err();
+        assert!(why.contains("went on for 0.05 s without an end"), "{hook}: {why}");
+    }
+    let why = held("for (;;) await (await import('node:fs/promises')).stat('/x').catch(() => 0)").await.unwrap_err();
+    assert!(why.contains("more than 20 times"), "{why}");
+}
+
+#[tokio::test]
+async fn a_memory_bomb_is_an_error_of_its_hook() {
+    let why = held("const all = []; for (;;) all.push(new Uint8Array(64 * 1024 * 1024))").await.unwrap_err();
+    assert!(why.contains("memory") || why.contains("went on"), "{why}");
+}
+
+#[tokio::test]
+async fn changes_to_what_all_objects_have_stay_in_the_script() {
+    let polluting = "Object.prototype.headers = { evil: 'yes' }; Array.prototype.push = null; JSON.stringify = () => '{}';
+        Promise.prototype.then = null; Object.prototype.toJSON = () => ({ headers: { evil: 'yes' } }); output.headers.a = 'b'";
+    match held(polluting).await {
+        // `toJSON` is the language's own way to say what an object is as JSON.
+        Ok(got) => assert_eq!(got.as_object().map(|got| got.keys().all(|key| key == "headers")), Some(true), "{got}"),
+        Err(why) => assert!(!why.is_empty()),
+    }
+    let named =
+        held("output.headers = JSON.parse('{\"__proto__\": { \"evil\": \"yes\" }, \"a\": \"b\"}')").await.unwrap();
+    assert_eq!(named["headers"]["a"], "b");
+}
+
+#[tokio::test]
+async fn what_it_does_not_wait_for_is_done_all_the_same() {
+    let scene =
+        Scene::new(&[("main.ts", "export const A = ({ client }) => ({ event() { client.app.log({ a: 1 }) } })")]);
+    let client = Arc::new(Asked::default());
+    let (plugin, _) = plugin(&scene, json!(null), client.clone());
+    plugin.fire(Point::Event, &json!({}), json!({})).await.unwrap();
+    assert_eq!(client.0.lock().unwrap().len(), 1);
 }

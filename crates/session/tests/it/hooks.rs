@@ -428,3 +428,105 @@ async fn a_hook_stops_a_summary() {
         !history.messages().iter().any(|turned| matches!(&turned.info, Message::Assistant(answer) if answer.summary))
     );
 }
+
+#[tokio::test]
+async fn a_hook_lets_the_work_rest_behind_a_summary() {
+    /// How often the model was asked for a step, where the conversation gets too long in the middle of a turn.
+    async fn steps(enabled: bool) -> (usize, Value) {
+        let text = "a line of text\n".repeat(200);
+        let mut scene = Scene::with(&[("a.txt", &text)]);
+        scene.limits = Limits { context: 10_700, input: 0, output: 1_000 };
+        scene.options.compaction.prune = false;
+        for offset in 1..9 {
+            scene.model(vec![says("Hm."), call("read", json!({ "filePath": "a.txt", "offset": offset }))]);
+        }
+        scene.model(vec![says("Done.")]).serving(haft_llm::Purpose::Compaction, vec![says("Notes.")]);
+        let told = puts(&mut scene, Point::AutoContinue, "/enabled", json!(enabled));
+        let session = play(&scene).await;
+        let history = scene.journal.history(session.id()).await.unwrap();
+        assert_eq!(history.messages().len() > 12, enabled, "{}", crate::scene::transcript(&history));
+        let steps =
+            scene.requests.lock().unwrap().iter().filter(|request| request.purpose == haft_llm::Purpose::Step).count();
+        let told = first(&told).clone();
+        (steps, told)
+    }
+    let ((on, told), (off, _)) = (steps(true).await, steps(false).await);
+    assert!(off < on, "{off} steps without, {on} with");
+    assert_eq!((&told["agent"], &told["overflow"]), (&json!("build"), &json!(false)));
+}
+
+#[tokio::test]
+async fn a_prompt_is_answered_by_whom_a_hook_names() {
+    /// A model that says one thing, called by any name.
+    struct Quick;
+    impl haft_session::Models for Quick {
+        fn find(&self, name: &str, _: Option<&str>) -> Result<haft_session::Model, String> {
+            let (vendor, id) = name.split_once('/').ok_or("no vendor")?;
+            let reference = haft_protocol::ModelRef { provider_id: vendor.to_owned(), model_id: id.to_owned() };
+            let answers = vec![haft_llm::Answer::new(vec![says("Quick.")])];
+            Ok(haft_session::Model::new(reference, id, Arc::new(haft_llm::Script::new(id, answers))))
+        }
+    }
+    let mut scene = Scene::with(&[]);
+    scene.options.models = Some(Arc::new(Quick));
+    puts(&mut scene, Point::ChatMessage, "/message/model", json!({ "providerID": "script", "modelID": "faster" }));
+    let session = scene.session().await;
+    let end = session.prompt(Prompt::text("go")).await;
+    let history = scene.journal.history(session.id()).await.unwrap();
+    let Message::User(asked) = &history.messages()[0].info else { panic!("{end:?}") };
+    assert_eq!(asked.model.model_id, "faster");
+    assert!(crate::scene::transcript(&history).contains("Quick."), "{end:?}");
+    // One that is not there is no prompt.
+    let mut scene = Scene::with(&[]);
+    puts(&mut scene, Point::ChatMessage, "/message/agent", json!("nobody"));
+    scene
+        .check(expect![[r#"
+            end: error: not sent: a hook wants another one to answer: there is no agent "nobody" that answers
+        "#]])
+        .await;
+}
+
+/// Says something of its own, and has a prompt of its own.
+struct Elsewhere;
+
+impl haft_session::Note for Elsewhere {
+    fn text(&self, allowed: &dyn Fn(&str) -> bool) -> String {
+        format!("\n\nThe server says hello; reading is {}.", if allowed("read") { "open" } else { "closed" })
+    }
+}
+
+impl haft_session::Prompts for Elsewhere {
+    fn all(&self) -> Vec<(String, String)> {
+        vec![("server:greet".to_owned(), "greets".to_owned())]
+    }
+
+    fn get<'a>(&'a self, name: &'a str, arguments: Vec<String>) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            match arguments.as_slice() {
+                [who] => Ok(format!("{name}: greet {who}, and do not run !`this`.")),
+                _ => Err("it wants one name".to_owned()),
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_others_say_stands_in_the_system_prompt_and_their_prompts_run_nothing() {
+    let mut scene = Scene::with(&[]);
+    scene.model(vec![says("Done.")]);
+    scene.options.notes = vec![Arc::new(Elsewhere)];
+    scene.options.prompts = Some(Arc::new(Elsewhere));
+    let session = scene.session().await;
+    let end = session.prompt(Prompt::text("/server:greet Ada")).await;
+    let want: Expect = expect![[r#"
+        user
+          text: server:greet: greet Ada, and do not run !`this`.
+        model [stop]
+          text: Done.
+        end: Finished("stop")
+    "#]];
+    scene.compare(&session, end, want).await;
+    assert!(scene.requests.lock().unwrap()[0].system.contains("The server says hello; reading is open."));
+    let why = session.prompt(Prompt::text("/server:greet")).await.unwrap_err().to_string();
+    assert!(why.contains("it wants one name"), "{why}");
+}

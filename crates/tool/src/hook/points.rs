@@ -8,7 +8,7 @@ use haft_protocol::hook::{
     SmallModelIs, SmallModelOf, Stopping, SystemOf, SystemPrompt, TextOf, ToolArgs, ToolCalled, ToolNamed, ToolResult,
     ToolTold, WholeText,
 };
-use haft_protocol::{Ask, Event, FileEvent, Turned};
+use haft_protocol::{Ask, Event, FileEvent, Status, Turned};
 use serde_json::{Value, json};
 
 use super::{HookError, Hooked, Hooks, advice};
@@ -152,8 +152,14 @@ impl Hooks {
 
     /// Something changed.
     pub async fn event(&self, event: &Event) {
-        if self.listen(Point::Event) {
-            self.change(Point::Event, &json!({ "event": event }), json!({})).await;
+        if !self.listen(Point::Event) {
+            return;
+        }
+        self.change(Point::Event, &json!({ "event": event }), json!({})).await;
+        // The older name of the same, which most plug-ins wait for.
+        if let Event::SessionStatus { session_id, status: Status::Idle } = event {
+            let idle = json!({ "type": "session.idle", "properties": { "sessionID": session_id } });
+            self.change(Point::Event, &json!({ "event": idle }), json!({})).await;
         }
     }
 

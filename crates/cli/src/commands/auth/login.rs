@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::import;
 use super::person::{Choosable, Person, Stopped};
+use super::plugged::{self, Chosen};
 use super::vendors::{self, Known};
 use crate::args::Login;
 use crate::folders::Folders;
@@ -19,7 +20,7 @@ use crate::{keys, stdin, trust, well_known, wire};
 /// Most answers that can be given on the command line.
 const MAX_SET: usize = 32;
 
-pub(super) async fn run(args: Login) -> Result<Exit> {
+pub(super) async fn run(mut args: Login) -> Result<Exit> {
     let folders = Folders::find()?;
     if let Some((name, _)) = keys::given() {
         return Err(
@@ -43,6 +44,19 @@ pub(super) async fn run(args: Login) -> Result<Exit> {
     };
     if named.contains("://") {
         return well_known::login(&named, &vault, args.yes, &mut person).await;
+    }
+    if let Some(plugged) = plugged::find(&folders, &named).await? {
+        let also = if known.iter().any(|known| known.id == named) { auth::methods(&named) } else { &[] };
+        match plugged.choose(&args, also, &mut person).await? {
+            Chosen::OfPlugin(index) => {
+                let entry = plugged.sign_in(index, &args, &mut person).await?;
+                store(&vault, &named, &entry)?;
+                let known = Known { id: named.clone(), name: named, keys: Vec::new() };
+                render::complain(&spelled(&next(&known, &entry)));
+                return Ok(Exit::Done);
+            }
+            Chosen::Other(method) => args.method = method,
+        }
     }
     let vendor = vendor(&named, &known, args.force)?;
     if let Some(note) = auth::note(&vendor.id) {
@@ -95,6 +109,9 @@ fn vendor(named: &str, known: &[Known], force: bool) -> Result<Known> {
 async fn method(vendor: &Known, args: &Login, person: &mut Person) -> Result<Method> {
     let methods = auth::methods(&vendor.id);
     let ids = || methods.iter().map(|method| method.id).collect::<Vec<_>>().join(", ");
+    if let Some(other) = args.method.as_deref().filter(|method| args.key_stdin && *method != "key") {
+        return Err(Usage(format!("--key-stdin cannot be used with --method {other}, which takes no key")).into());
+    }
     let named = args.method.as_deref().or(args.key_stdin.then_some("key"));
     if let Some(named) = named {
         let found = methods.iter().find(|method| method.id == named);

@@ -12,7 +12,7 @@ use crate::wire::Ground;
 use crate::{agents, models, render};
 
 pub(crate) async fn run(args: DebugRequest) -> Result<Exit> {
-    let ground = Ground::at(args.dir.as_deref())?;
+    let ground = Ground::at(args.dir.as_deref())?.heard().await?;
     let text = args.message.join(" ");
     if text.trim().is_empty() && args.file.is_empty() {
         return Err(Usage("there is no prompt; write it behind `haft debug request`".to_owned()).into());

@@ -20,7 +20,7 @@ use crate::{agents, render};
 
 pub(crate) async fn run(args: McpServe) -> Result<Exit> {
     let McpServe { http, auto, agent, dir } = args;
-    let ground = Ground::at(dir.as_deref())?;
+    let ground = Ground::at(dir.as_deref())?.heard().await?;
     agents::named(&agents::all(&ground)?, agent.as_deref())?;
     let shared = Arc::new(Shared::new(ground, auto, agent).await?);
     let stop = CancellationToken::new();

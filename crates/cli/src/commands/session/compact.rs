@@ -43,7 +43,7 @@ async fn compact(
     journal: &Journal,
 ) -> Result<Exit> {
     // It is summed up where it was, wherever that is asked from.
-    let ground = Ground::of(folders, place(Some(record.directory.as_ref()))?, Asking::Nobody)?;
+    let ground = Ground::of(folders, place(Some(record.directory.as_ref()))?, Asking::Nobody)?.heard().await?;
     let kept = record.model.as_ref().map(|kept| (format!("{}/{}", kept.provider_id, kept.id), kept.variant.clone()));
     let (kept, variant) = kept.filter(|_| model.is_none()).unzip();
     let model = models::find(model.or(kept.as_deref()), variant.flatten().as_deref(), &ground.config).await;

@@ -40,7 +40,7 @@ pub(super) async fn run(id: Option<&str>, wanted: Wanted, dir: Option<&Path>) ->
 }
 
 async fn summaries(record: Record, wanted: &Wanted, folders: Folders, journal: &Journal) -> Result<Exit> {
-    let ground = Ground::of(folders, place(Some(record.directory.as_ref()))?, Asking::Nobody)?;
+    let ground = Ground::of(folders, place(Some(record.directory.as_ref()))?, Asking::Nobody)?.heard().await?;
     let kept = record.model.as_ref().map(|kept| format!("{}/{}", kept.provider_id, kept.id));
     let model = models::find(wanted.model.as_deref().or(kept.as_deref()), None, &ground.config).await;
     let model = model.context("the session's model cannot be asked; name another one with --model")?;

@@ -137,8 +137,53 @@
   // The library takes an argument that is undefined for one of a wrong type.
   const { toString } = global.Buffer.prototype, { from } = global.Buffer;
   const given = (args) => { let count = args.length; while (count && args[count - 1] === undefined) count--; return args.slice(0, count); };
-  defineProperty(global.Buffer.prototype, "toString", { configurable: true, writable: true, value(...args) { return toString.apply(this, given(args)); } });
-  defineProperty(global.Buffer, "from", { configurable: true, writable: true, value: (...args) => from.apply(global.Buffer, given(args)) });
+  defineProperty(global.Buffer.prototype, "toString", { configurable: true, writable: true, value(...args) {
+    if (args[0] !== "base64url") return toString.apply(this, given(args));
+    return toString.apply(this, ["base64", ...given(args).slice(1)]).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  } });
+  defineProperty(global.Buffer, "from", { configurable: true, writable: true, value: (...args) => {
+    if (args[1] === "base64url") return from.apply(global.Buffer, [String(args[0]).replaceAll("-", "+").replaceAll("_", "/"), "base64"]);
+    return from.apply(global.Buffer, given(args));
+  } });
+  // What the library's buffers leave out.
+  const compare = (a, b) => {
+    const length = Math.min(a.length, b.length);
+    for (let at = 0; at < length; at++) if (a[at] !== b[at]) return a[at] < b[at] ? -1 : 1;
+    return Math.sign(a.length - b.length);
+  };
+  const { indexOf } = Uint8Array.prototype;
+  const found = (buffer, what, start = 0) => {
+    if (typeof what === "number") return apply(indexOf, buffer, [what, start]);
+    const bytes = typeof what === "string" ? global.Buffer.from(what) : what;
+    for (let at = start; at + bytes.length <= buffer.length; at++) {
+      let same = 0;
+      while (same < bytes.length && buffer[at + same] === bytes[same]) same++;
+      if (same === bytes.length) return at;
+    }
+    return -1;
+  };
+  const missing = (object, methods) => {
+    for (const name of keys(methods)) if (!hasOwn(object, name)) defineProperty(object, name, { configurable: true, writable: true, value: methods[name] });
+  };
+  missing(global.Buffer.prototype, {
+    equals(other) { return compare(this, other) === 0; },
+    compare(other) { return compare(this, other); },
+    indexOf(what, start) { return found(this, what, start); },
+    includes(what, start) { return found(this, what, start) >= 0; },
+    toJSON() { return { type: "Buffer", data: [...this] }; },
+  });
+  missing(global.Buffer, { compare });
+  const { URL: NativeUrl } = global;
+  hidden("URL", new ProxyOf(NativeUrl, {
+    construct(target, args) {
+      try {
+        return Reflect.construct(target, args);
+      } catch (error) {
+        error.code = "ERR_INVALID_URL";
+        throw error;
+      }
+    },
+  }));
   // Its own folder for the script's; and what the library hides from lists of names.
   const { resolve } = haft.builtin("path");
   const path = { ...haft.builtin("path"), resolve: (...parts) => resolve(global.process.cwd(), ...parts), sep: "/", delimiter: ":", toNamespacedPath: (text) => text };

@@ -105,6 +105,12 @@
     const wanted = new Request(input, options);
     const bytes = await wanted.peek();
     wanted.signal?.throwIfAborted?.();
+    if (wanted.url.startsWith("data:")) {
+      const [, type, packed, data] = /^data:([^,]*?)(;base64)?,(.*)$/s.exec(wanted.url) ?? [];
+      if (data === undefined) throw new TypeError("fetch failed: a data address without a comma");
+      const plain = decodeURIComponent(data);
+      return new Response(packed ? Buffer.from(plain, "base64") : plain, { headers: { "content-type": type || "text/plain;charset=US-ASCII" }, url: wanted.url });
+    }
     const answering = request("fetch", {
       url: wanted.url, method: wanted.method, headers: [...wanted.headers], body: bytes ? bytes.toString("base64") : null, redirect: wanted.redirect,
     });

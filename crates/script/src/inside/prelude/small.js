@@ -142,6 +142,11 @@
       EventEmitter.defaultMaxListeners = 10;
       EventEmitter.setMaxListeners = () => {};
       const { prototype } = EventEmitter;
+      const { emit } = prototype;
+      Object.defineProperty(prototype, "emit", {
+        writable: true, configurable: true,
+        value(name, ...args) { const heard = this.listenerCount(name) > 0; emit.call(this, name, ...args); return heard; },
+      });
       for (const [name, method] of Object.entries({
         setMaxListeners() { return this; }, getMaxListeners() { return 10; },
         listenerCount(name) { return this.listeners ? this.listeners(name).length : 0; },
@@ -201,7 +206,16 @@
       };
     },
     tty: () => ({ isatty: () => false }),
-    url: () => Object.assign({ parse: (text) => new URL(text) }, haft.builtin("node-url")),
+    url() {
+      const found = haft.builtin("node-url");
+      // The library leaves what is written with `%` as it is.
+      const fileURLToPath = (address) => {
+        const url = typeof address === "string" ? new URL(address) : address;
+        if (url?.protocol !== "file:") throw Object.assign(new TypeError("The URL must be of scheme file"), { code: "ERR_INVALID_URL_SCHEME" });
+        return decodeURIComponent(url.pathname);
+      };
+      return Object.assign({ parse: (text) => new URL(text) }, found, { fileURLToPath, URL });
+    },
     util_types: () => haft.builtin("util").types,
   };
 })

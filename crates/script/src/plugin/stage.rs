@@ -1,0 +1,135 @@
+//! What hooks of plug-ins do in the world: each effect behind the gate, in the plug-in's own name.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use haft_protocol::hook::Point;
+use haft_protocol::{Id, SessionId};
+use haft_tool::{Call, Solo};
+use serde_json::Value;
+
+use crate::effects::{CallWorld, Doors, NoWorld};
+use crate::error::Refusal;
+use crate::script::World;
+
+/// When a plug-in does something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The session that its hook hears of.
+    pub session: Option<SessionId>,
+    /// Whether a person can be asked: not before there is anything on the screen, and not after.
+    pub asks: bool,
+}
+
+impl Moment {
+    /// When `point` is told `input`.
+    pub(crate) fn of(point: Point, input: &Value) -> Self {
+        let at = |path: &str| input.pointer(path).and_then(Value::as_str);
+        let places = ["/sessionID", "/event/properties/sessionID", "/event/properties/info/sessionID"];
+        let session = places.into_iter().find_map(at).and_then(|id| SessionId::parse(id).ok());
+        let asks = match point {
+            Point::Config | Point::Dispose | Point::SessionStart | Point::SessionEnd | Point::SmallModel => false,
+            Point::Event
+            | Point::ChatMessage
+            | Point::ChatParams
+            | Point::ChatHeaders
+            | Point::PermissionAsk
+            | Point::CommandBefore
+            | Point::ToolBefore
+            | Point::ToolAfter
+            | Point::ToolDefinition
+            | Point::ShellEnv
+            | Point::MessagesTransform
+            | Point::SystemTransform
+            | Point::Compacting
+            | Point::AutoContinue
+            | Point::TextComplete
+            | Point::TurnStop => true,
+        };
+        Self { session, asks }
+    }
+}
+
+/// Gives hooks their world.
+pub trait Stage: Send + Sync {
+    /// What the plug-in called `plugin` may do at `moment`.
+    fn enter(&self, plugin: &str, moment: &Moment) -> Arc<dyn World>;
+}
+
+/// The stage behind a gate. Plug-ins are there before their gate is: until [`Behind::open`] nothing is done.
+#[derive(Default)]
+pub struct Behind {
+    open: Mutex<Option<Opened>>,
+}
+
+/// The doors, and who is asked.
+#[derive(Clone)]
+pub struct Opened {
+    /// What effects go through.
+    pub doors: Doors,
+    /// Whose gate asks whoever is there.
+    pub asking: Solo,
+    /// Whose gate asks nobody.
+    pub silent: Solo,
+}
+
+impl Behind {
+    /// From now on things are done by `opened`.
+    pub fn open(&self, opened: Opened) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+    }
+}
+
+impl Stage for Behind {
+    fn enter(&self, plugin: &str, moment: &Moment) -> Arc<dyn World> {
+        let Some(opened) = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
+            return Arc::new(NoWorld);
+        };
+        let solo = if moment.asks { &opened.asking } else { &opened.silent };
+        let call = solo.for_plugin(plugin, moment.session.clone());
+        Arc::new(InHook { doors: opened.doors, call })
+    }
+}
+
+/// The world of one hook that is called.
+struct InHook {
+    doors: Doors,
+    call: Call,
+}
+
+impl World for InHook {
+    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
+        Box::pin(async move {
+            if matches!(effect, "tool" | "ask") {
+                return Err(Refusal::coded("ENOSYS", format!("{effect} is for tools, and not there in a hook")));
+            }
+            CallWorld::new(&self.doors, &self.call, haft_permission::PLUGIN).perform(effect, params).await
+        })
+    }
+
+    fn told(&self, what: &str, params: Value) {
+        CallWorld::new(&self.doors, &self.call, haft_permission::PLUGIN).told(what, params);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_moment_is_of_the_session_that_the_hook_hears_of() {
+        let id = "ses_0000000000000000000000000a";
+        let check = |point, input: Value, session: bool, asks: bool| {
+            let session = session.then(|| SessionId::parse(id).unwrap());
+            assert_eq!(Moment::of(point, &input), Moment { session, asks }, "{input}");
+        };
+        check(Point::ToolBefore, json!({ "sessionID": id }), true, true);
+        check(Point::Event, json!({ "event": { "properties": { "sessionID": id } } }), true, true);
+        check(Point::Event, json!({ "event": { "properties": { "info": { "sessionID": id } } } }), true, true);
+        check(Point::Event, json!({ "event": { "properties": { "sessionID": "../x" } } }), false, true);
+        check(Point::SessionStart, json!({ "sessionID": id }), true, false);
+        check(Point::Config, json!({}), false, false);
+    }
+}
