@@ -34,6 +34,7 @@ mod models;
 mod network;
 mod packages;
 #[cfg(target_os = "linux")]
+mod packages;
 mod plan;
 mod plugins;
 #[cfg(target_os = "linux")]
