@@ -21,6 +21,7 @@ use haft_tool::{Hook, HookError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::effects::WHILE_LOADED;
 use crate::engine::Engine;
 use crate::error::{Refusal, ScriptError};
 use crate::host::Hosting;
@@ -240,11 +241,13 @@ impl Plugin {
     /// Starts it in the engine or, where that lacks something and a host is installed, in one.
     async fn start(&self) -> Result<At, ScriptError> {
         if let Some(host) = self.host.get() {
-            return Ok(self.known(self.start_in(host).await?));
+            return Ok(self.known(self.start_in(host, &AtomicBool::new(false)).await?));
         }
-        let sealed = self.start_in(&self.grounds.engine).await;
+        let lacked = AtomicBool::new(false);
+        let sealed = self.start_in(&self.grounds.engine, &lacked).await;
         let error = match &sealed {
             Err(error) if error.is_lack() => error.briefly(),
+            Ok(_) if lacked.load(Ordering::Relaxed) => "it reads or runs something while it begins".to_owned(),
             _ => return sealed.map(|begun| self.known(begun)),
         };
         let Some(hosting) = &self.grounds.host else { return sealed.map(|begun| self.known(begun)) };
@@ -255,7 +258,7 @@ impl Plugin {
                 tell(format!("the plug-in {name} runs in {program}: {file}: {error}"));
                 // Said once: should it fail there, that is where it is tried again.
                 let host = self.host.get_or_init(|| host);
-                Ok(self.known(self.start_in(host).await?))
+                Ok(self.known(self.start_in(host, &lacked).await?))
             }
             Err(why) => {
                 tell(format!("the plug-in {name} cannot be run in a host either: {why}"));
@@ -264,8 +267,8 @@ impl Plugin {
         }
     }
 
-    /// The same in `engine`.
-    async fn start_in(&self, engine: &Engine) -> Result<(At, Begun), ScriptError> {
+    /// The same in `engine`. `lacked` is set where it was refused something only because it was beginning.
+    async fn start_in(&self, engine: &Engine, lacked: &AtomicBool) -> Result<(At, Begun), ScriptError> {
         let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
         let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;

@@ -32,9 +32,9 @@ mod manner;
 mod mcp;
 mod models;
 mod network;
-mod packages;
 #[cfg(target_os = "linux")]
 mod packages;
+#[cfg(target_os = "linux")]
 mod plan;
 mod plugins;
 #[cfg(target_os = "linux")]
