@@ -17,5 +17,5 @@ pub use access::{Access, Advice, Builtin, Denied, Effect, Grant, PLUGIN};
 pub use approval::{Approval, Keeper};
 pub use gate::{Adviser, Answerer, Asker, Gate, NotWaiting};
 pub use rule::{Action, Rule, covers, decide, decide_opaque, matches, permission_of};
-pub use rules::Rules;
+pub use rules::{Rules, plugin_name};
 pub use witness::{By, Done, Matter, Note, Noted, Pen, Witness};

@@ -180,12 +180,12 @@ impl Rules {
             .find(|rule| rule.action == Action::Deny && rule.pattern != "*" && matches(&rule.permission, permission))
     }
 
-    /// What rules that name the permission `plugin` say of the plug-in called `name`, which is a path or a package: the
-    /// last that matches its name, or the file's without what stands behind the dot. `None`: nothing.
+    /// What rules that name the permission `plugin` say of the plug-in called `name`, which is a path or a package with its
+    /// version: the last that matches that, or [`plugin_name`]. `None`: nothing.
     pub(crate) fn about_plugin(&self, name: &str) -> Option<(Action, &Rule)> {
-        let stem = std::path::Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
+        let short = plugin_name(name);
         let about =
-            |rule: &&Rule| rule.permission == PLUGIN && (matches(&rule.pattern, name) || matches(&rule.pattern, stem));
+            |rule: &&Rule| rule.permission == PLUGIN && (matches(&rule.pattern, name) || matches(&rule.pattern, short));
         let said = self.rows.iter().rev().find(about);
         // A bound takes away and gives nothing.
         let bound = self.bounds.iter().rev().find(about);
@@ -214,6 +214,18 @@ fn strictness(action: Action) -> u8 {
 impl From<Vec<Rule>> for Rules {
     fn from(rules: Vec<Rule>) -> Self {
         Self::default().own(rules)
+    }
+}
+
+/// What rules may call the plug-in `name`: a file without its folder and ending, a package without its version.
+pub fn plugin_name(name: &str) -> &str {
+    let path = std::path::Path::new(name);
+    if path.is_absolute() {
+        return path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
+    }
+    match name.rsplit_once('@') {
+        Some((package, _)) if !package.is_empty() => package,
+        Some(_) | None => name,
     }
 }
 

@@ -247,7 +247,7 @@ impl Plugin {
         let sealed = self.start_in(&self.grounds.engine, &lacked).await;
         let error = match &sealed {
             Err(error) if error.is_lack() => error.briefly(),
-            Ok(_) if lacked.load(Ordering::Relaxed) => "it reads or runs something while it begins".to_owned(),
+            _ if lacked.load(Ordering::Relaxed) => "it reads or runs something while it begins".to_owned(),
             _ => return sealed.map(|begun| self.known(begun)),
         };
         let Some(hosting) = &self.grounds.host else { return sealed.map(|begun| self.known(begun)) };
@@ -272,7 +272,10 @@ impl Plugin {
         let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
         let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;
-        let world = Beginner { inner: self.world(&Moment::default()), lacked };
+        // What the engine refuses here a host is tried for.
+        let is_quiet = !engine.is_hosted() && self.grounds.host.is_some();
+        let inner = PluginWorld { is_quiet, ..self.world(&Moment::default()) };
+        let world = Beginner { inner, lacked };
         let within = self.grounds.limits.start;
         let handle = match engine.is_hosted() {
             true => script.begin_within(&file, include_str!("plugin/start.js"), &world, within).await?.handle,
@@ -333,7 +336,7 @@ impl Plugin {
     }
 
     fn world(&self, moment: &Moment) -> PluginWorld<'_> {
-        PluginWorld { plugin: self, inner: self.grounds.stage.enter(&self.found.name, moment) }
+        PluginWorld { plugin: self, inner: self.grounds.stage.enter(&self.found.name, moment), is_quiet: false }
     }
 
     /// What its `client` is, for its tools.
@@ -349,8 +352,8 @@ impl Plugin {
         if why.code.as_deref() == Some("EACCES") && self.refusals.fetch_add(1, Ordering::Relaxed) < MAX_REFUSALS_TOLD {
             let name = &self.found.name;
             let hint = if why.message.contains(NEEDS_LEAVE) {
-                let stem = self.found.file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
-                format!(" (to let it, say \"plugin\": {{\"{stem}\": \"allow\"}} under permission)")
+                let name = haft_permission::plugin_name(name);
+                format!(" (to let it, say \"plugin\": {{\"{name}\": \"allow\"}} under permission)")
             } else {
                 String::new()
             };
@@ -435,6 +438,8 @@ impl World for Beginner<'_> {
 struct PluginWorld<'p> {
     plugin: &'p Plugin,
     inner: Arc<dyn World>,
+    /// Whether nobody is told what it is refused.
+    is_quiet: bool,
 }
 
 impl World for PluginWorld<'_> {
@@ -444,7 +449,11 @@ impl World for PluginWorld<'_> {
                 "remote" => self.plugin.client(params, &*self.inner).await,
                 effect => self.inner.perform(effect, params).await,
             };
-            done.inspect_err(|why| self.plugin.refused(why))
+            done.inspect_err(|why| {
+                if !self.is_quiet {
+                    self.plugin.refused(why);
+                }
+            })
         })
     }
 

@@ -457,6 +457,9 @@ mod tests {
         let call = crate::fake::FakeHost::allowing_all(folder.path()).call();
         let log = folder.path().join("log");
         let file = Arc::new(std::fs::File::create(&log).unwrap());
+        // Where there is one subscriber alone, a test beside this one that logs first decides for its own thread, where
+        // there is none, whether anything is logged at all.
+        let _other = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
         let _here = tracing::subscriber::set_default(tracing_subscriber::fmt().with_writer(file).finish());
         registry().run("read", serde_json::json!({}), &call).await.unwrap();
         let log = std::fs::read_to_string(log).unwrap();

@@ -507,6 +507,10 @@ async fn rules_about_a_plugin_save_it_a_question_and_nothing_else() {
     check(&[("plugin", "notify", allow)], run(), true).await;
     check(&[("plugin", "*/notify.ts", allow)], run(), true).await;
     check(&[("plugin", "other", allow)], run(), false).await;
+    let package = || Access { plugin: Some("@me/notify.js@1.2.3".to_owned()), ..Access::new("bash", "ls") };
+    check(&[("plugin", "@me/notify.js", allow)], package(), true).await;
+    check(&[("plugin", "@me/notify.js@1.2.3", allow)], package(), true).await;
+    check(&[("plugin", "notify", allow)], package(), false).await;
     check(&[("plugin", "notify", allow)], Access::new("bash", "ls"), false).await;
     // The last one counts; a denial of what is done stays one, and so does a question for a person alone.
     check(&[("plugin", "*", allow), ("plugin", "notify", ask)], run(), false).await;
