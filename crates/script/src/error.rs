@@ -53,7 +53,19 @@ pub enum ScriptError {
     },
 }
 
+/// What the engine begins with when it has ended something that would not.
+pub(crate) const STOPPED: &str = "stopped: ";
+
 impl ScriptError {
+    /// Whether it took too much, and would take it again.
+    pub(crate) fn is_too_much(&self) -> bool {
+        match self {
+            ScriptError::Thrown { message, .. } => message.starts_with(STOPPED),
+            ScriptError::TooLong { .. } | ScriptError::TooMuch { .. } => true,
+            ScriptError::Ended | ScriptError::Start { .. } | ScriptError::Host { .. } => false,
+        }
+    }
+
     /// The first line of what it says, for a person who need not know it all.
     pub(crate) fn briefly(&self) -> String {
         let text = self.to_string();

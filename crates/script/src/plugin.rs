@@ -184,7 +184,7 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`ScriptError`]; it is tried again up to [`MAX_STARTS`] times.
+    /// [`ScriptError`]; it is tried again up to [`MAX_STARTS`] times, unless it took too long.
     pub async fn begin(&self) -> Result<&Begun, ScriptError> {
         self.running().await?;
         Ok(self.begun.get_or_init(Begun::default))
@@ -233,7 +233,12 @@ impl Plugin {
         }
         state.starts += 1;
         state.running = None;
-        let running = Arc::new(self.start().await?);
+        let started = self.start().await;
+        if started.as_ref().is_err_and(ScriptError::is_too_much) {
+            // Nobody waits for that twice.
+            state.starts = MAX_STARTS;
+        }
+        let running = Arc::new(started?);
         state.running = Some(Arc::clone(&running));
         Ok(running)
     }

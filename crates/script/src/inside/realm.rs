@@ -13,6 +13,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Function, Object, Runtime};
 
 use super::modules::{Loading, Sources};
 use super::{Out, natives};
+use crate::error::STOPPED;
 use crate::wire::WireError;
 
 /// Memory of one realm, in bytes.
@@ -350,7 +351,7 @@ impl<'js> Realm<'_, 'js> {
         *lock(&self.control.since) = None;
         self.control.current.store(0, Ordering::Relaxed);
         if self.control.overtime.swap(false, Ordering::Relaxed) {
-            let message = format!("stopped: it computed for {} s without a pause", BUSY.as_secs());
+            let message = format!("{STOPPED}it computed for {} s without a pause", BUSY.as_secs());
             lock(self.state).fail(origin, &WireError { message, ..WireError::default() });
         }
     }
