@@ -8,6 +8,9 @@ use haft_store::Journal;
 use crate::error::SessionError;
 use crate::snapshots::{Recorded, Snapshots};
 
+/// Most sessions below one that are asked what they changed, the newest first.
+const MAX_BESIDE: usize = 100;
+
 /// What is needed to take changes to files back. A handle, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Past {
@@ -33,17 +36,20 @@ impl Past {
     }
 
     /// The events that say what was changed and no message says yet: what jobs did after their call, what was stopped,
-    /// and where `crashed`, what a killed process left.
+    /// and where one `crashed`, what the killed process left; with the lists that sessions beside it remember.
     pub(crate) async fn rest(
         &self,
         clock: &Clock,
         session: &SessionId,
         history: &History,
-        crashed: bool,
+        crashed: Option<Vec<Hash>>,
     ) -> Vec<Event> {
         let (snapshots, id) = (self.snapshots.clone(), session.clone());
-        let told = if crashed { told(history) } else { Vec::new() };
-        let look = move || if crashed { snapshots.settle(&id, &told) } else { snapshots.take_all(&id) };
+        let crashed = crashed.map(|beside| (told(history), beside));
+        let look = move || match crashed {
+            Some((told, beside)) => snapshots.settle(&id, &told, &beside),
+            None => snapshots.take_all(&id),
+        };
         let recorded = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         let mut events = Vec::new();
         for recorded in recorded {
@@ -85,11 +91,33 @@ impl Past {
             clock.follow(turned.info.id());
             turned.parts.iter().for_each(|part| clock.follow(&part.id));
         }
-        let events = self.rest(clock, id, history, true).await;
+        let beside = self.beside(journal, id).await?;
+        let events = self.rest(clock, id, history, Some(beside)).await;
         journal.record_all(events.clone()).await?;
         events.iter().for_each(|event| history.apply(event));
         self.stored(&events);
         Ok(())
+    }
+
+    /// The lists that the sessions above, beside and below remember, where a command of this one was cut off: they may have
+    /// worked at the same time.
+    async fn beside(&self, journal: &Journal, id: &SessionId) -> Result<Vec<Hash>, SessionError> {
+        let (snapshots, session) = (self.snapshots.clone(), id.clone());
+        let look = tokio::task::spawn_blocking(move || snapshots.was_cut_off(&session));
+        if !look.await.unwrap_or_default() {
+            return Ok(Vec::new());
+        }
+        let mut family = journal.children(id, MAX_BESIDE).await?;
+        let above = journal.session(id).await?.and_then(|record| record.parent_id);
+        if let Some(above) = above {
+            family.extend(journal.children(&above, MAX_BESIDE).await?);
+            family.extend(journal.session(&above).await?);
+        }
+        let mut lists = Vec::new();
+        for record in family.into_iter().filter(|record| record.id != *id) {
+            lists.extend(told(&journal.history(&record.id).await?));
+        }
+        Ok(lists)
     }
 
     /// The parts among `events` are stored, so nobody else has to remember what they say.

@@ -9,7 +9,7 @@ mod passing;
 mod repositories;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,13 +99,26 @@ impl Snapshots {
 
     /// What a process that was killed left of the session, to be called by who owns it when it opens: what was announced
     /// and happened, what was handed out and perhaps not stored, and what a command that was cut off may have done. A list
-    /// that the session remembers has the same hash; `told` are those lists, in their order.
-    pub fn settle(&self, session: &SessionId, told: &[Hash]) -> Vec<Recorded> {
+    /// that the session remembers has the same hash; `told_own` are those lists, in their order. What stands as one of the lists
+    /// `beside` says, or as another session announced it, is no doing of such a command either.
+    pub fn settle(&self, session: &SessionId, told_own: &[Hash], beside: &[Hash]) -> Vec<Recorded> {
         let cut_off = |started: &Started, announced: &[Change]| {
             let Some(around) = &self.inner.around else { return Vec::new() };
-            let lists = told.iter().filter_map(|hash| self.inner.keep.changes(hash).ok()).flatten();
-            let told = lists.chain(announced.iter().cloned()).map(|change| (change.path, change.after)).collect();
-            cut_off::changes(&self.inner.keep, around.ground(), started, &told)
+            let Inner { keep, ledger, .. } = &*self.inner;
+            let lists = |hashes: &[Hash]| -> Vec<Change> {
+                hashes.iter().filter_map(|hash| keep.changes(hash).ok()).flatten().collect()
+            };
+            let mut told: HashMap<PathBuf, Vec<State>> = HashMap::new();
+            // The last word of its own, and each of others: in which order those came nobody knows.
+            for change in lists(told_own).into_iter().chain(announced.iter().cloned()) {
+                told.insert(change.path, vec![change.after]);
+            }
+            let others = ledger.left().into_iter().filter(|other| other != session);
+            let others = others.flat_map(|other| ledger.announced(&other));
+            for change in lists(beside).into_iter().chain(others) {
+                told.entry(change.path).or_default().push(change.after);
+            }
+            cut_off::changes(keep, around.ground(), started, &told)
         };
         let announced = RefCell::new(Vec::new());
         let settled = |change: &Change| {
@@ -116,6 +129,11 @@ impl Snapshots {
         self.inner.ledger.load(session, settled, begun, cut_off);
         passing::sweep(&self.inner.keep, &announced.into_inner(), Duration::ZERO);
         self.take_all(session)
+    }
+
+    /// Whether a command of the session was cut off, and nobody has settled it.
+    pub fn was_cut_off(&self, session: &SessionId) -> bool {
+        self.inner.ledger.was_cut_off(session)
     }
 
     /// Does `work`, which makes `changes` beside the doors that announce them. A process that is killed meanwhile leaves a word

@@ -185,7 +185,7 @@ impl Turn<'_> {
     /// Keeps what files were changed by calls that were stopped, and by jobs that outlived their calls.
     async fn remember(&mut self) -> Result<(), TurnError> {
         let Some(past) = &self.setup.options.past else { return Ok(()) };
-        let events = past.rest(&self.setup.clock, &self.session.id, self.history, false).await;
+        let events = past.rest(&self.setup.clock, &self.session.id, self.history, None).await;
         self.record_all(events.clone()).await?;
         self.remembered(&events);
         Ok(())

@@ -43,7 +43,7 @@ impl Driver {
     /// Keeps what jobs have changed since the last turn.
     async fn remember(&mut self) -> Result<(), SessionError> {
         let Some(past) = self.setup.options.past.clone() else { return Ok(()) };
-        let events = past.rest(&self.setup.clock, &self.record.id, &self.history, false).await;
+        let events = past.rest(&self.setup.clock, &self.record.id, &self.history, None).await;
         record_all(&self.setup, &mut self.history, events.clone()).await?;
         past.stored(&events);
         Ok(())

@@ -25,7 +25,13 @@ const GRAIN: i64 = 2_500_000_000;
 const TICK: i64 = 20_000_000;
 
 /// What may have been changed since the command `started`. What is exactly as `told` says that somebody left it is left out.
-pub(super) fn changes(keep: &Keep, ground: &Ground, started: &Started, told: &HashMap<PathBuf, State>) -> Vec<Change> {
+pub(super) fn changes(
+    keep: &Keep,
+    ground: &Ground,
+    started: &Started,
+    told: &HashMap<PathBuf, Vec<State>>,
+) -> Vec<Change> {
+    let is_told = |path: &Path, now: &State| told.get(path).is_some_and(|told| told.contains(now));
     let Ground { root, home, left_out, memory } = ground.clone();
     let mut repositories = Repositories::new(root.clone());
     let known = memory.map(|path| Known::before(&path, started.at.saturating_sub(TICK))).unwrap_or_default();
@@ -41,7 +47,7 @@ pub(super) fn changes(keep: &Keep, ground: &Ground, started: &Started, told: &Ha
         before.repositories.tracked(&diff.path);
         let Some(seen) = diff.now.filter(|seen| seen.changed >= since && !seen.is_folder()) else { continue };
         let now = standing(keep, &diff.path);
-        if told.get(&diff.path) != Some(&now) && changes.len() < MAX_NAMED {
+        if !is_told(&diff.path, &now) && changes.len() < MAX_NAMED {
             changes.extend(before.change(&diff.path, Some(&seen), &now));
         }
     }
@@ -52,7 +58,7 @@ pub(super) fn changes(keep: &Keep, ground: &Ground, started: &Started, told: &Ha
     gone.sort_unstable();
     gone.dedup();
     for path in gone {
-        if told.get(&path) != Some(&State::Absent) && changes.len() < MAX_NAMED {
+        if !is_told(&path, &State::Absent) && changes.len() < MAX_NAMED {
             changes.extend(before.change(&path, None, &State::Absent));
         }
     }

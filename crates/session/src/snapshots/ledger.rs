@@ -279,6 +279,11 @@ impl Ledger {
         }
     }
 
+    /// Whether a killed process left a command of the session.
+    pub(super) fn was_cut_off(&self, session: &SessionId) -> bool {
+        !self.lock().sessions.contains_key(session) && self.read(session).iter().any(|line| line.command.is_some())
+    }
+
     /// The sessions of which a file is there that this process did not write.
     pub(super) fn left(&self) -> Vec<SessionId> {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };

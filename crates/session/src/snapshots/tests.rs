@@ -126,7 +126,7 @@ fn what_comes_to_nothing_is_no_change() {
     scene.write(&snapshots, "one", "a", Some("1"), Until::Said);
     scene.write(&snapshots, "one", "a", None, Until::Said);
     assert_eq!(snapshots.take(&scene.session, &scene.message, "one"), None);
-    assert_eq!(scene.snapshots().settle(&scene.session, &[]), []);
+    assert_eq!(scene.snapshots().settle(&scene.session, &[], &[]), []);
 }
 
 #[test]
@@ -146,14 +146,14 @@ fn what_a_killed_process_left_is_settled() {
             fs::write(scene.path("a"), text).unwrap();
         }
         let snapshots = scene.snapshots();
-        let left = snapshots.settle(&scene.session, &[]);
+        let left = snapshots.settle(&scene.session, &[], &[]);
         let told: Vec<String> = left.iter().flat_map(|left| scene.told(&snapshots, &left.hash)).collect();
         assert_eq!(told.first().map(String::as_str), want);
         assert!(told.len() < 2);
         // It is handed out until the session remembers it.
-        assert_eq!(scene.snapshots().settle(&scene.session, &[]), left);
+        assert_eq!(scene.snapshots().settle(&scene.session, &[], &[]), left);
         left.iter().for_each(|left| snapshots.stored(&scene.session, &left.hash));
-        assert_eq!(scene.snapshots().settle(&scene.session, &[]), []);
+        assert_eq!(scene.snapshots().settle(&scene.session, &[], &[]), []);
     }
 }
 
@@ -165,7 +165,7 @@ fn a_line_that_was_cut_off_is_no_change() {
     let mut text = fs::read(&file).unwrap();
     text.extend_from_within(..text.len() / 2);
     fs::write(&file, text).unwrap();
-    assert_eq!(scene.snapshots().settle(&scene.session, &[]).len(), 1);
+    assert_eq!(scene.snapshots().settle(&scene.session, &[], &[]).len(), 1);
 }
 
 #[test]
@@ -201,9 +201,9 @@ fn what_was_half_written_goes_and_nothing_that_only_has_such_a_name() {
     }
     std::os::unix::fs::symlink(scene.path("a"), scene.path(&name(7))).unwrap();
     // Nobody else's session is asked about.
-    scene.snapshots().settle(&Clock::scripted(9).mint(), &[]);
+    scene.snapshots().settle(&Clock::scripted(9).mint(), &[], &[]);
     assert!(rows.iter().all(|(name, ..)| scene.path(name).exists()));
-    scene.snapshots().settle(&scene.session, &[]);
+    scene.snapshots().settle(&scene.session, &[], &[]);
     for (name, text, goes) in &rows {
         assert_eq!(scene.path(name).exists(), !goes, "{name} {text}");
     }
@@ -236,7 +236,7 @@ fn what_was_half_taken_back_goes_too() {
     }));
     assert!(killed.is_err());
     let again = scene.snapshots();
-    assert_eq!(again.settle(&scene.session, &[]), [], "the session itself knows what is taken back");
+    assert_eq!(again.settle(&scene.session, &[], &[]), [], "the session itself knows what is taken back");
     assert_eq!([1, 2, 3].map(|number| name(number).is_symlink() || name(number).exists()), [false, false, true]);
     assert_eq!(fs::read_dir(scene.folder.path().join("pending")).unwrap().count(), 0);
     again.rewinding(&scene.session, Vec::new(), || ());
@@ -265,7 +265,7 @@ fn what_sessions_left_that_nobody_opens_goes_when_it_is_old_and_in_the_same_tree
     assert!(!name.exists());
     // What was announced is still settled by whoever opens the session.
     fs::write(scene.path("a"), "new words").unwrap();
-    assert_eq!(scene.snapshots().settle(&scene.session, &[]).len(), 1);
+    assert_eq!(scene.snapshots().settle(&scene.session, &[], &[]).len(), 1);
 }
 
 #[test]
@@ -307,6 +307,6 @@ fn no_announcement_is_lost_while_another_call_of_the_session_is_remembered() {
         }
     });
     // As it is after a kill.
-    let settled = scene.snapshots().settle(&scene.session, &[]);
+    let settled = scene.snapshots().settle(&scene.session, &[], &[]);
     assert_eq!(settled.iter().map(|recorded| recorded.files.len()).sum::<usize>(), 300);
 }

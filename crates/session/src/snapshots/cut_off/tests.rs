@@ -5,7 +5,7 @@ use haft_permission::Asker;
 use haft_project::Recorder;
 use haft_protocol::{Clock, SessionId};
 
-use super::super::Snapshots;
+use super::super::{Recorded, Snapshots};
 use super::*;
 
 struct Scene {
@@ -74,7 +74,7 @@ impl Scene {
             assert!(matches!(&change.after, State::Unkept { why } if why.contains("nobody knows who")), "{change:?}");
             format!("{} {before}", change.path.strip_prefix(self.at("top")).unwrap().display())
         };
-        let lists = snapshots.settle(&self.session, &[]);
+        let lists = snapshots.settle(&self.session, &[], &[]);
         lists.iter().flat_map(|list| keep.changes(&list.hash).unwrap()).map(told).collect()
     }
 }
@@ -151,6 +151,37 @@ fn what_is_as_somebody_was_seen_to_leave_it_is_not_named() {
     let told = snapshots.take_all(&scene.session);
     drop(snapshots);
     let next = scene.snapshots(true);
-    let left = next.settle(&scene.session, &[told[0].hash]);
+    let left = next.settle(&scene.session, &[told[0].hash], &[]);
     assert_eq!(left, told);
+}
+
+#[test]
+fn what_another_session_did_meanwhile_is_not_named() {
+    for is_stored in [false, true] {
+        let scene = Scene::new();
+        scene.put("a", "1");
+        scene.put("b", "1");
+        scene.wait();
+        let snapshots = scene.snapshots(true);
+        snapshots.before_command(&scene.asker());
+        scene.put("a", "2");
+        let other = Asker { session: Clock::scripted(99).mint(), call: None };
+        let theirs = snapshots.before_command(&other);
+        scene.put("b", "2");
+        snapshots.after_command(theirs, true);
+        let told = snapshots.take_all(&other.session);
+        if is_stored {
+            told.iter().for_each(|list| snapshots.stored(&other.session, &list.hash));
+        }
+        drop(snapshots);
+        let beside: Vec<Hash> = told.iter().filter(|_| is_stored).map(|list| list.hash).collect();
+        let next = scene.snapshots(true);
+        assert!(next.was_cut_off(&scene.session));
+        let left = next.settle(&scene.session, &[], &beside);
+        let files = |lists: &[Recorded]| -> Vec<PathBuf> {
+            lists.iter().flat_map(|list| list.files.clone()).map(|path| path.file_name().unwrap().into()).collect()
+        };
+        assert_eq!((files(&told), files(&left)), (vec!["b".into()], vec!["a".into()]), "{is_stored}");
+        assert!(!next.was_cut_off(&scene.session));
+    }
 }
