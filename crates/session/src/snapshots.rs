@@ -99,9 +99,9 @@ impl Snapshots {
 
     /// What a process that was killed left of the session, to be called by who owns it when it opens: what was announced
     /// and happened, what was handed out and perhaps not stored, and what a command that was cut off may have done. A list
-    /// that the session remembers has the same hash; `told_own` are those lists, in their order. What stands as one of the lists
+    /// that the session remembers has the same hash; `own` are those lists, in their order. What stands as one of the lists
     /// `beside` says, or as another session announced it, is no doing of such a command either.
-    pub fn settle(&self, session: &SessionId, told_own: &[Hash], beside: &[Hash]) -> Vec<Recorded> {
+    pub fn settle(&self, session: &SessionId, own: &[Hash], beside: &[Hash]) -> Vec<Recorded> {
         let cut_off = |started: &Started, announced: &[Change]| {
             let Some(around) = &self.inner.around else { return Vec::new() };
             let Inner { keep, ledger, .. } = &*self.inner;
@@ -110,7 +110,7 @@ impl Snapshots {
             };
             let mut told: HashMap<PathBuf, Vec<State>> = HashMap::new();
             // The last word of its own, and each of others: in which order those came nobody knows.
-            for change in lists(told_own).into_iter().chain(announced.iter().cloned()) {
+            for change in lists(own).into_iter().chain(announced.iter().cloned()) {
                 told.insert(change.path, vec![change.after]);
             }
             let others = ledger.left().into_iter().filter(|other| other != session);

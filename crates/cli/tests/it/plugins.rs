@@ -236,6 +236,23 @@ const VENDOR: &str = "export const Mine = async () => ({
     provider: { id: 'mine', models: async () => ({ m2: { name: 'M2', limit: { context: 1000, output: 100 } } }) },
 })";
 
+/// The beginning of the request that its vendor is sent, which hangs up then.
+fn requested(machine: &Machine) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let provider = serde_json::json!({ "npm": "@ai-sdk/openai-compatible", "options": { "baseURL": url } });
+    let settings = serde_json::json!({ "provider": { "mine": provider }, "limits": { "retries": 0 } });
+    machine.write("opencode.json", &settings.to_string());
+    let seen = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut block = [0; 4096];
+        let read = std::io::Read::read(&mut socket, &mut block).unwrap();
+        String::from_utf8_lossy(&block[..read]).to_lowercase()
+    });
+    machine.haft(&["run", "hi", "--model", "mine/m2"]).ends(1);
+    seen.join().unwrap()
+}
+
 #[test]
 fn a_plug_in_signs_in_to_its_vendor_and_is_shown_nothing_else() {
     let machine = Machine::uncaged(&[(".opencode/plugin/mine.ts", VENDOR)]);
@@ -248,39 +265,11 @@ fn a_plug_in_signs_in_to_its_vendor_and_is_shown_nothing_else() {
     code.ends(1).says(&["https://mine.test/in", "Paste the code", "signing in failed"]);
     machine.piped(&["auth", "login", "mine", "--method", "plugin-2", "--key-stdin"], "right\n").ok();
     // What it loads goes with requests to its vendor, also to a model that only it knows.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let provider = serde_json::json!({ "npm": "@ai-sdk/openai-compatible", "options": { "baseURL": url } });
-    machine.write(
-        "opencode.json",
-        &serde_json::json!({ "provider": { "mine": provider }, "limits": { "retries": 0 } }).to_string(),
-    );
-    let seen = std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let mut block = [0; 4096];
-        let read = std::io::Read::read(&mut socket, &mut block).unwrap();
-        String::from_utf8_lossy(&block[..read]).to_lowercase()
-    });
-    machine.haft(&["run", "hi", "--model", "mine/m2"]).ends(1);
-    let seen = seen.join().unwrap();
+    let seen = requested(&machine);
     assert!(seen.contains("authorization: bearer a-token-loaded") && seen.contains("x-mine: oauth"), "{seen}");
     // A key that came otherwise is none of its business.
     std::fs::write(machine.data().join("auth.json"), r#"{"mine": {"type": "api", "key": "my-own-key"}}"#).unwrap();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let provider = serde_json::json!({ "npm": "@ai-sdk/openai-compatible", "options": { "baseURL": url } });
-    machine.write(
-        "opencode.json",
-        &serde_json::json!({ "provider": { "mine": provider }, "limits": { "retries": 0 } }).to_string(),
-    );
-    let seen = std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let mut block = [0; 4096];
-        let read = std::io::Read::read(&mut socket, &mut block).unwrap();
-        String::from_utf8_lossy(&block[..read]).to_lowercase()
-    });
-    machine.haft(&["run", "hi", "--model", "mine/m2"]).ends(1);
-    let seen = seen.join().unwrap();
+    let seen = requested(&machine);
     assert!(seen.contains("authorization: bearer my-own-key") && !seen.contains("loaded"), "{seen}");
 }
 
