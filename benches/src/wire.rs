@@ -54,7 +54,7 @@ async fn ask(url: &str) -> Result<Read> {
     let chat = Chat::new(&server, ChatManners::default())?;
     let content = vec![Content::text("Hello?")];
     let request =
-        Request { model: "m1".to_owned(), messages: vec![Message::User { content }.into()], ..Request::default() };
+        Request { model: "m1".to_owned(), messages: vec![Message::User { content }.into()].into(), ..Request::default() };
     let (began, before) = (Instant::now(), thread_time());
     let mut stream = chat.stream(request);
     let (mut bytes, mut ended) = (0, false);

@@ -23,7 +23,7 @@ async fn main() -> anyhow::Result<()> {
     let server = Server { provider: "the server".to_owned(), base_url, key, ..Server::default() };
     let chat = Chat::new(&server, ChatManners::default())?;
     let messages = vec![Message::User { content: vec![Content::text(question)] }.into()];
-    let mut answer = chat.stream(Request { model, messages, ..Request::default() });
+    let mut answer = chat.stream(Request { model, messages: messages.into(), ..Request::default() });
 
     while let Some(chunk) = answer.next().await {
         match chunk? {

@@ -125,7 +125,7 @@ mod tests {
 
     /// Asks about a conversation, and says which of its messages had to be made, by their places.
     fn missed(kept: &Kept<String>, model: &str, messages: &[Arc<Message>], bytes: usize) -> Vec<usize> {
-        let request = Request { model: model.to_owned(), messages: messages.to_vec(), ..Request::default() };
+        let request = Request { model: model.to_owned(), messages: messages.to_vec().into(), ..Request::default() };
         let asked = RefCell::new(Vec::new());
         let made = kept.of(&request, |message| {
             asked.borrow_mut().extend(messages.iter().position(|one| Arc::ptr_eq(one, message)));

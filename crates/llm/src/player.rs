@@ -202,7 +202,7 @@ mod tests {
         let (asked, answered) = (Arc::new(asked), Arc::new(answered));
         let mut messages = vec![asked.clone()];
         messages.extend((0..answers).flat_map(|_| [answered.clone(), asked.clone()]));
-        Request { model: "m".to_owned(), messages, ..Request::default() }
+        Request { model: "m".to_owned(), messages: messages.into(), ..Request::default() }
     }
 
     async fn check(provider: &impl Provider, answers: usize, want: Expect) {

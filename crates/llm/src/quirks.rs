@@ -99,9 +99,9 @@ impl Quirks {
             let bytes = all.iter().map(|one| texts::length(one)).sum();
             (Arc::new(all), bytes)
         });
-        request.messages = turns::in_order(&groups);
+        request.messages = turns::in_order(&groups).into();
         if self.answer_results {
-            request.messages = turns::answered(request.messages);
+            request.messages = turns::answered(request.messages.into()).into();
         }
         if self.no_nul {
             texts::clean(&mut request.system);

@@ -192,7 +192,7 @@ mod tests {
 
     fn request(answers: usize) -> Request {
         let parts = vec![AssistantPart::Text { text: String::new(), item: None }];
-        Request { messages: vec![Message::Assistant { parts }.into(); answers], ..Request::default() }
+        Request { messages: vec![Message::Assistant { parts }.into(); answers].into(), ..Request::default() }
     }
 
     fn record(path: &Path, answers: Vec<Answer>) -> Recorder {

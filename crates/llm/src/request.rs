@@ -1,11 +1,9 @@
 //! What a model is asked.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Item;
+use crate::{Item, Messages};
 
 /// One request. Equal requests are equal bytes on the wire.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -14,9 +12,8 @@ pub struct Request {
     pub model: String,
     /// The system prompt. Empty: none is sent.
     pub system: String,
-    /// The conversation, oldest first. Shared, because each request of a conversation begins with the messages of the
-    /// one before.
-    pub messages: Vec<Arc<Message>>,
+    /// The conversation.
+    pub messages: Messages,
     /// The tools it may call, in the order they are sent.
     pub tools: Vec<ToolSpec>,
     /// Whether it must, or may not.

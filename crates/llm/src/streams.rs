@@ -62,7 +62,7 @@ mod tests {
 
     fn request(session: usize, words: &str) -> Request {
         let asked = Message::User { content: vec![Content::text(words)] };
-        Request { session: Some(format!("ses_{session}")), messages: vec![asked.into()], ..Request::default() }
+        Request { session: Some(format!("ses_{session}")), messages: vec![asked.into()].into(), ..Request::default() }
     }
 
     #[test]

@@ -12,10 +12,8 @@ use crate::{Event, Message, MessageId, Part, PartId};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
     turned: Vec<Turned>,
-    // Invariant: where each message stands in `turned`, and each part in which message at which place. Without
-    // these an event would cost a walk through the whole session.
+    // Invariant: where each message stands in `turned`. Without it an event would cost a walk through the whole session.
     messages: HashMap<MessageId, usize>,
-    parts: HashMap<PartId, (usize, usize)>,
 }
 
 /// A message with its parts, in the order they came.
@@ -38,9 +36,14 @@ impl History {
         self.messages.get(id).map(|&at| &self.turned[at])
     }
 
-    /// The part called `id`.
+    /// The part called `id`, looked for from the end.
     pub fn part(&self, id: &PartId) -> Option<&Part> {
-        self.parts.get(id).map(|&(message, at)| &self.turned[message].parts[at])
+        self.turned.iter().rev().flat_map(|turned| turned.parts.iter().rev()).find(|part| part.id == *id)
+    }
+
+    /// The parts of a message: few, so that none needs an index.
+    fn parts(&mut self, message: &MessageId) -> Option<&mut Vec<Part>> {
+        self.messages.get(message).map(|&at| &mut self.turned[at].parts)
     }
 
     /// Brings the list up to date with `event`. Events that are not about messages change nothing; a part whose
@@ -49,12 +52,16 @@ impl History {
         match event {
             Event::MessageUpdated { info, .. } => self.put_message(info),
             Event::PartUpdated { part, .. } => self.put_part(part),
-            Event::PartDelta { part_id, delta, .. } => {
-                if let Some(&(message, at)) = self.parts.get(part_id) {
-                    self.turned[message].parts[at].grow(delta);
+            Event::PartDelta { message_id, part_id, delta, .. } => {
+                if let Some(part) = self.parts(message_id).and_then(|parts| find(parts, part_id)) {
+                    part.grow(delta);
                 }
             }
-            Event::PartRemoved { part_id, .. } => self.remove_part(part_id),
+            Event::PartRemoved { message_id, part_id, .. } => {
+                if let Some(parts) = self.parts(message_id) {
+                    parts.retain(|part| part.id != *part_id);
+                }
+            }
             Event::MessageRemoved { message_id, .. } => self.remove_message(message_id),
             Event::SessionCreated { .. }
             | Event::SessionUpdated { .. }
@@ -82,51 +89,36 @@ impl History {
     }
 
     fn put_part(&mut self, part: &Part) {
-        if let Some(&(message, at)) = self.parts.get(&part.id) {
-            self.turned[message].parts[at] = part.clone();
-            return;
+        let Some(parts) = self.parts(&part.message_id) else { return };
+        match find(parts, &part.id) {
+            Some(known) => *known = part.clone(),
+            None => parts.push(part.clone()),
         }
-        let Some(&message) = self.messages.get(&part.message_id) else { return };
-        let parts = &mut self.turned[message].parts;
-        self.parts.insert(part.id.clone(), (message, parts.len()));
-        parts.push(part.clone());
     }
 
     fn remove_message(&mut self, id: &MessageId) {
         let Some(at) = self.messages.remove(id) else { return };
-        for part in self.turned.remove(at).parts {
-            self.parts.remove(&part.id);
-        }
+        self.turned.remove(at);
         self.note_places(at);
     }
 
-    /// Notes where the messages from the place `from` on stand, and their parts.
+    /// Notes where the messages from the place `from` on stand.
     fn note_places(&mut self, from: usize) {
         for (place, turned) in self.turned.iter().enumerate().skip(from) {
             self.messages.insert(turned.info.id().clone(), place);
-            for (within, part) in turned.parts.iter().enumerate() {
-                self.parts.insert(part.id.clone(), (place, within));
-            }
         }
     }
+}
 
-    fn remove_part(&mut self, id: &PartId) {
-        let Some((message, at)) = self.parts.remove(id) else { return };
-        self.turned[message].parts.remove(at);
-        for (place, part) in self.turned[message].parts.iter().enumerate().skip(at) {
-            self.parts.insert(part.id.clone(), (message, place));
-        }
-    }
+/// The part called `id`, which mostly is one of the last.
+fn find<'a>(parts: &'a mut [Part], id: &PartId) -> Option<&'a mut Part> {
+    parts.iter_mut().rfind(|part| part.id == *id)
 }
 
 impl FromIterator<Turned> for History {
     fn from_iter<I: IntoIterator<Item = Turned>>(messages: I) -> Self {
         let turned: Vec<Turned> = messages.into_iter().collect();
-        let mut history = Self {
-            messages: HashMap::with_capacity(turned.len()),
-            parts: HashMap::with_capacity(turned.iter().map(|turned| turned.parts.len()).sum()),
-            turned,
-        };
+        let mut history = Self { messages: HashMap::with_capacity(turned.len()), turned };
         history.note_places(0);
         history
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use haft_llm::{AssistantPart, Content, Message as Turn, Request, ToolChoice, ToolResult, ToolSpec};
+use haft_llm::{AssistantPart, Content, Message as Turn, Messages, Request, ToolChoice, ToolResult, ToolSpec};
 use haft_protocol::{Assistant, Failure, History, Message, ModelRef, Object, Part, PartKind, ToolState, Turned, User};
 use haft_tool::Spec;
 use serde_json::Value;
@@ -40,9 +40,13 @@ pub(crate) type Remind<'a> = dyn Fn(&str, Option<&str>) -> Option<&'static str> 
 /// before it, except by the bytes of the request itself.
 #[derive(Default)]
 pub(crate) struct Projection {
-    /// How many messages of the history are in `made`. They are settled: nothing about them changes any more.
+    /// How many messages of the history are settled: nothing about them changes any more.
     settled: usize,
-    made: Vec<Arc<Turn>>,
+    /// What became of them, and behind that of the others in the last request, which shares this list: once it is gone,
+    /// nothing is copied for the next.
+    made: Messages,
+    /// How many there are of the settled ones.
+    kept: usize,
     /// About how many tokens they take.
     size: u64,
     /// The last answer among them.
@@ -105,6 +109,7 @@ impl Projection {
             let opening = headless.then(|| Turn::User { content: vec![Content::text(OPENING)] });
             opening.into_iter().chain(turns).map(Arc::new).collect::<Vec<_>>()
         };
+        self.made.truncate(self.kept);
         let settled = messages[self.settled..].iter().take_while(|turned| is_settled(turned)).count();
         let until = self.settled + settled;
         if let Some(condensed) = condensed::newest(messages, self.settled..until) {
@@ -116,19 +121,18 @@ impl Projection {
         self.settle(&messages[self.settled..until], made);
         self.settled = until;
         let mut before = self.before.clone();
-        let mut open = Vec::new();
         for turned in &messages[self.settled..] {
-            let is_first = self.made.is_empty() && open.is_empty();
-            open.extend(made(turned, &mut before, &mut self.ids, is_first));
+            let is_first = self.made.is_empty();
+            self.made.extend(made(turned, &mut before, &mut self.ids, is_first));
         }
         self.ids.forget();
         let tools: Vec<ToolSpec> = tools.iter().map(definition).collect();
-        let size = self.size + open.iter().map(|turn| estimate::message(turn)).sum::<u64>();
+        let size = self.size + self.made[self.kept..].iter().map(|turn| estimate::message(turn)).sum::<u64>();
         let estimate = Estimate { messages: size, ..Estimate::around(system, &tools) };
         let request = Request {
             model: model.api_id.clone(),
             system: system.to_owned(),
-            messages: self.made.iter().cloned().chain(open).collect(),
+            messages: self.made.clone(),
             tools,
             max_output: model.limits.ask_behind(estimate.total()),
             session,
@@ -150,7 +154,8 @@ impl Projection {
         let notes = Turn::User { content: vec![Content::Text { text: condensed.notes(messages) }] };
         *self = Self {
             size: estimate::message(&notes),
-            made: vec![Arc::new(notes)],
+            made: vec![Arc::new(notes)].into(),
+            kept: 1,
             before: gone.iter().rev().find_map(before),
             left_out: gone.iter().filter(|turned| speaks(turned, model)).count(),
             gauge: self.gauge,
@@ -169,6 +174,7 @@ impl Projection {
             self.size += made.iter().map(|turn| estimate::message(turn)).sum::<u64>();
             self.made.extend(made);
         }
+        self.kept = self.made.len();
         self.ids.settle();
     }
 }

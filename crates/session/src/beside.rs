@@ -87,7 +87,7 @@ impl Helper {
         let request = cast.tuned(Request {
             model: model.api_id.clone(),
             system: cast.agent.voice().to_owned(),
-            messages: vec![Arc::new(Asked::User { content: vec![Content::Text { text }] })],
+            messages: vec![Arc::new(Asked::User { content: vec![Content::Text { text }] })].into(),
             max_output: model.limits.ask_for().map(|most| most.min(MAX_OUTPUT)),
             extra: model.extra.clone(),
             purpose,

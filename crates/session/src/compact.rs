@@ -379,7 +379,7 @@ impl Turn<'_> {
         plan.cast.tuned(Request {
             model: model.api_id.clone(),
             system: agent.voice().to_owned(),
-            messages: vec![Arc::new(Asked::User { content: vec![Content::Text { text }] })],
+            messages: vec![Arc::new(Asked::User { content: vec![Content::Text { text }] })].into(),
             max_output: model.limits.ask_behind(size),
             session: Some(self.session.id.to_string()),
             extra: model.extra.clone(),

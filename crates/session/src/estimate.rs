@@ -178,7 +178,7 @@ mod tests {
         let tool = ToolSpec { name: "g".repeat(36), description: "h".repeat(36), parameters };
         let request = Request {
             system: "i".repeat(72),
-            messages: vec![Arc::new(Message::Assistant { parts }), Arc::new(Message::Tools { results })],
+            messages: vec![Arc::new(Message::Assistant { parts }), Arc::new(Message::Tools { results })].into(),
             tools: vec![tool],
             ..Request::default()
         };

@@ -1,11 +1,13 @@
-//! Who owns a session on a network file system, where a lock may count on one machine alone: a file that says whose it is,
-//! and is written again and again for as long as that holds.
+//! Who owns a session, or a whole store, on a network file system, where a lock may count on one machine alone: a file that
+//! says whose it is, and is written again and again for as long as that holds.
 //!
 //! Only the file server's clock is asked how old a beacon is: those of two machines differ.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -26,7 +28,11 @@ const MAX_BYTES: u64 = 512;
 pub(crate) struct Beacon {
     path: PathBuf,
     text: String,
+    /// When it was last renewed, in seconds of [`awake`].
+    renewed: Arc<AtomicU64>,
     renewing: Option<(Sender<()>, JoinHandle<()>)>,
+    /// Whether dropping it puts it out.
+    is_last: bool,
 }
 
 /// Why there is none.
@@ -69,8 +75,17 @@ impl Beacon {
         Self::light_with(path, host, SETTLES)
     }
 
+    /// The same for all processes of this machine together: each may light it, and the last one puts it out.
+    pub(crate) fn light_together(path: &Path, host: &str) -> Result<Self, Dark> {
+        Self::light_as(path, host, format!("{host}\n"), SETTLES)
+    }
+
     fn light_with(path: &Path, host: &str, settles: Duration) -> Result<Self, Dark> {
         let text = format!("{host}\n{}\n{:016x}\n", std::process::id(), chance());
+        Self::light_as(path, host, text, settles)
+    }
+
+    fn light_as(path: &Path, host: &str, text: String, settles: Duration) -> Result<Self, Dark> {
         match private().create_new(true).open(path) {
             Ok(mut file) => {
                 file.write_all(text.as_bytes())?;
@@ -93,20 +108,63 @@ impl Beacon {
             Err(error) => return Err(error.into()),
         }
         let (stop, stopped) = channel();
-        let (at, mine) = (path.to_owned(), text.clone());
+        let renewed = Arc::new(AtomicU64::new(awake()));
+        let (at, mine, noted) = (path.to_owned(), text.clone(), renewed.clone());
         let renewing = std::thread::spawn(move || {
             while stopped.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
-                if std::fs::read_to_string(&at).ok().as_deref() != Some(mine.as_str()) {
-                    tracing::error!(path = %at.display(), "another machine works on this session as well");
+                if !still(&at, &mine, &noted) {
+                    tracing::error!(path = %at.display(), "another machine works here as well");
                     return;
-                }
-                if let Err(error) = renew(&at, &mine) {
-                    tracing::warn!(path = %at.display(), %error, "it could not be shown that this session is in use");
                 }
             }
         });
-        Ok(Self { path: path.to_owned(), text, renewing: Some((stop, renewing)) })
+        Ok(Self { path: path.to_owned(), text, renewed, renewing: Some((stop, renewing)), is_last: true })
     }
+
+    /// Whether it still is whoever lit it that owns what it stands for. Looks at the file when it was not renewed for so
+    /// long that another machine might have taken it over, as when this one slept.
+    pub(crate) fn shines(&self) -> bool {
+        let age = awake().saturating_sub(self.renewed.load(Ordering::Relaxed));
+        age < (RENEWED * 2).as_secs() || still(&self.path, &self.text, &self.renewed)
+    }
+
+    /// Whoever the file says that it belongs to.
+    pub(crate) fn owner(&self) -> String {
+        whose(&self.path).ok().flatten().unwrap_or_default()
+    }
+
+    /// As if the machine had slept ever since it started.
+    #[cfg(test)]
+    pub(crate) fn forget_renewal(&mut self) {
+        self.renewed.store(0, Ordering::Relaxed);
+    }
+
+    /// Ends without putting it out: somebody else of this machine renews it.
+    pub(crate) fn leave(mut self) {
+        self.is_last = false;
+    }
+}
+
+/// Seconds since this machine started, with those that it slept.
+fn awake() -> u64 {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    // Elsewhere this one goes on as well.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    u64::try_from(now.tv_sec).unwrap_or_default()
+}
+
+/// Renews the one at `path` and notes when, unless it says something else by now.
+fn still(path: &Path, mine: &str, renewed: &AtomicU64) -> bool {
+    if std::fs::read_to_string(path).ok().as_deref() != Some(mine) {
+        return false;
+    }
+    match renew(path, mine) {
+        Ok(()) => renewed.store(awake(), Ordering::Relaxed),
+        Err(error) => tracing::warn!(path = %path.display(), %error, "it could not be shown that this is in use"),
+    }
+    true
 }
 
 impl Drop for Beacon {
@@ -116,7 +174,7 @@ impl Drop for Beacon {
             let _ = renewing.join();
         }
         // One that somebody took over is theirs.
-        if std::fs::read_to_string(&self.path).ok().as_deref() == Some(self.text.as_str()) {
+        if self.is_last && std::fs::read_to_string(&self.path).ok().as_deref() == Some(self.text.as_str()) {
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -3,30 +3,45 @@
 
 use std::path::Path;
 
-/// File systems that are, or may be, another machine's: the number that `statfs` gives, and the name.
-const NETWORK: &[(u64, &str)] = &[
-    (0x6969, "NFS"),
-    (0xff53_4d42, "CIFS"),
-    (0xfe53_4d42, "SMB"),
-    (0x517b, "SMB"),
-    (0x0102_1997, "9p"),
+/// How far a lock reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Locks {
+    /// To every machine that has the disk mounted.
+    Everywhere,
+    /// Not to another machine, or only with some settings of the server.
+    Here,
+}
+
+/// File systems that are, or may be, another machine's: the number that `statfs` gives, the name, and how far a lock of
+/// SQLite's kind (`fcntl`) reaches there.
+const NETWORK: &[(u64, &str, Locks)] = &[
+    (0x6969, "NFS", Locks::Everywhere),
+    (0xff53_4d42, "CIFS", Locks::Everywhere),
+    (0xfe53_4d42, "SMB", Locks::Everywhere),
+    (0x517b, "SMB", Locks::Everywhere),
+    (0x0102_1997, "9p", Locks::Here),
     // Most are sshfs or the like; one that is local works the careful way as well.
-    (0x6573_5546, "FUSE"),
-    (0x5346_414f, "AFS"),
-    (0x6b41_4653, "AFS"),
-    (0x7375_7245, "Coda"),
-    (0x00c3_6400, "Ceph"),
-    (0x0bd0_0bd0, "Lustre"),
-    (0x7461_636f, "OCFS2"),
-    (0x0116_1970, "GFS2"),
-    (0x1983_0326, "BeeGFS"),
-    (0x4750_4653, "GPFS"),
-    (0x564c, "NCP"),
+    (0x6573_5546, "FUSE", Locks::Here),
+    (0x5346_414f, "AFS", Locks::Here),
+    (0x6b41_4653, "AFS", Locks::Here),
+    (0x7375_7245, "Coda", Locks::Here),
+    (0x00c3_6400, "Ceph", Locks::Everywhere),
+    (0x0bd0_0bd0, "Lustre", Locks::Here),
+    (0x7461_636f, "OCFS2", Locks::Here),
+    (0x0116_1970, "GFS2", Locks::Everywhere),
+    (0x1983_0326, "BeeGFS", Locks::Here),
+    (0x4750_4653, "GPFS", Locks::Everywhere),
+    (0x564c, "NCP", Locks::Here),
 ];
 
 /// The name of the file system with this number, if it is a network's.
 pub(crate) fn network(number: u64) -> Option<&'static str> {
-    NETWORK.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+    NETWORK.iter().find(|(known, ..)| *known == number).map(|(_, name, _)| *name)
+}
+
+/// Whether a lock on a network file system of this name reaches the other machines.
+pub(crate) fn locks_reach(kind: &str) -> bool {
+    NETWORK.iter().any(|(_, name, locks)| *name == kind && *locks == Locks::Everywhere)
 }
 
 /// The network file system that holds `path`, or its nearest folder that exists.
@@ -68,5 +83,7 @@ mod tests {
         for (number, want) in rows {
             assert_eq!(network(number), want, "{number:x}");
         }
+        assert!(locks_reach("NFS") && locks_reach("SMB"));
+        assert!(!locks_reach("FUSE") && !locks_reach("9p") && !locks_reach("unheard of"));
     }
 }

@@ -32,6 +32,16 @@ pub enum StoreError {
         /// The machine.
         host: String,
     },
+    /// Another machine works with the store, on a disk that carries no lock from there to here. It can be read.
+    #[error(
+        "the machine {host:?} works with {path}, and that disk carries no lock from there to here; end every haft there (one that is gone is forgotten a minute later), or keep the sessions of this machine elsewhere with HAFT_DB=FILE"
+    )]
+    Elsewhere {
+        /// The file.
+        path: PathBuf,
+        /// The machine.
+        host: String,
+    },
     /// The place does not take writes; another one must be chosen.
     #[error(
         "cannot write {path}; make it writable, or choose another place with HAFT_DB (a file) or XDG_DATA_HOME (a folder)"
@@ -99,7 +109,10 @@ impl StoreError {
     /// Whether every other change would have failed in the same way, so that trying them one by one is of no use.
     pub(crate) fn concerns_all(&self) -> bool {
         match self {
-            StoreError::NotWritable { .. } | StoreError::Locked { .. } | StoreError::Closed => true,
+            StoreError::NotWritable { .. }
+            | StoreError::Elsewhere { .. }
+            | StoreError::Locked { .. }
+            | StoreError::Closed => true,
             // A smaller change may still fit.
             StoreError::Full { .. }
             | StoreError::Missing { .. }

@@ -11,6 +11,7 @@ use haft_protocol::{Id, SessionId};
 
 use crate::StoreError;
 use crate::beacon::{Beacon, Dark, host};
+use crate::machine;
 use crate::open::{make_folder, private};
 
 /// Most files of ended owners that one opening looks at.
@@ -91,10 +92,7 @@ impl Leases {
                 let lock = claim_file(folder, id)?;
                 let path = folder.join(format!("{id}.host"));
                 let beacon = Beacon::light(&path, &host()).map_err(|dark| match dark {
-                    Dark::Held(host) => {
-                        let name = host.split(' ').next().unwrap_or_default().to_owned();
-                        StoreError::BusyElsewhere { session: id.clone(), host: name }
-                    }
+                    Dark::Held(host) => StoreError::BusyElsewhere { session: id.clone(), host: machine::name(&host) },
                     Dark::Io(error) => StoreError::io(&path, error),
                 })?;
                 Held::File { lock, _beacon: Some(beacon) }

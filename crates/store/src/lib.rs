@@ -35,6 +35,7 @@ mod error;
 mod growing;
 mod journal;
 mod lease;
+mod machine;
 mod memory;
 mod migrate;
 mod open;

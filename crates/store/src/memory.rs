@@ -115,9 +115,7 @@ fn make(sessions: &mut HashMap<SessionId, Kept>, change: &Change<'_>) -> Option<
         Change::Message(message) => sessions.get_mut(message.session_id())?.history.apply(&message_updated(message)),
         Change::Part { part, .. } => {
             let history = &mut sessions.get_mut(&part.session_id)?.history;
-            if history.part(&part.id).is_none() {
-                history.message(&part.message_id)?;
-            }
+            history.message(&part.message_id)?;
             history.apply(&part_updated(part));
         }
         Change::Grown(part) => {

@@ -14,6 +14,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use crate::StoreError;
 use crate::disk;
 use crate::lease::{Leases, lock_folder};
+use crate::machine::Machine;
 use crate::migrate::{self, MIGRATING, MIGRATIONS};
 use crate::reader::Reader;
 use crate::salvage::{self, Log, Salvaged, log_of};
@@ -95,21 +96,26 @@ pub(crate) async fn open(path: &Path) -> Result<Opened, StoreError> {
 /// The same on a file system that is said to be a network's or not.
 pub(crate) async fn open_on(path: &Path, network: Option<&'static str>) -> Result<Opened, StoreError> {
     let mut remarks = Vec::new();
-    let opened = match writable(path, network, &mut remarks).await {
-        Err(error) if broken(&error) => mended(path, network, &mut remarks).await,
-        opened => opened,
+    let machine = network.filter(|kind| !disk::locks_reach(kind)).map(|_| Machine::claim(path)).transpose();
+    let opened = match machine {
+        Ok(machine) => match writable(path, network, &mut remarks).await {
+            Err(error) if broken(&error) => mended(path, network, &mut remarks).await,
+            opened => opened,
+        }
+        .map(|(connection, options)| (connection, options, machine)),
+        Err(elsewhere) => Err(elsewhere),
     };
     let path: Arc<Path> = path.into();
     match opened {
-        Ok((connection, options)) => {
+        Ok((connection, options, machine)) => {
             let leases = if network.is_some() { Leases::shared(&path) } else { Leases::beside(&path) };
             leases.sweep();
             remarks.extend(first_time(&path, network));
             let reader = Reader::new(path.clone(), options.read_only(true));
-            Ok(Opened { shelf: Ok(Sqlite::new(connection, path)), reader, leases, remarks })
+            Ok(Opened { shelf: Ok(Sqlite::new(connection, path, machine)), reader, leases, remarks })
         }
         // Reading needs neither space nor rights.
-        Err(why @ (StoreError::NotWritable { .. } | StoreError::Full { .. })) => {
+        Err(why @ (StoreError::NotWritable { .. } | StoreError::Full { .. } | StoreError::Elsewhere { .. })) => {
             let Some(reader) = readable(&path).await else { return Err(why) };
             tracing::warn!(error = %why, "opened for reading alone");
             remarks.push(Remark::ReadOnly(why.clone()));
@@ -279,4 +285,26 @@ pub(crate) fn private() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn where_locks_do_not_reach_one_machine_writes_and_others_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("haft.db");
+        let first = open_on(&path, Some("FUSE")).await.unwrap();
+        assert!(first.shelf.is_ok());
+        drop(first);
+        let host = lock_folder(&path).join(".machine.host");
+        std::fs::write(&host, "elsewhere 7\n").unwrap();
+        let second = open_on(&path, Some("FUSE")).await.unwrap();
+        let Err(StoreError::Elsewhere { host: name, .. }) = &second.shelf else { panic!("it could write") };
+        assert_eq!(name, "elsewhere");
+        assert!(matches!(&second.remarks[..], [Remark::ReadOnly(StoreError::Elsewhere { .. })]));
+        // The locks of this one do reach.
+        assert!(open_on(&path, Some("NFS")).await.unwrap().shelf.is_ok());
+    }
 }

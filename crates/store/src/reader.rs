@@ -218,7 +218,7 @@ async fn block(
 fn decode(path: &Path, session: &SessionId, block: &Block) -> Vec<Turned> {
     let mut turned: Vec<Turned> = Vec::new();
     // Whatever is not text in a damaged row is shown by signs that say so; the rest of the row is whole.
-    let (messages, parts) = (String::from_utf8_lossy(&block.messages), String::from_utf8_lossy(&block.parts));
+    let (messages, parts) = (text(&block.messages), text(&block.parts));
     for (id, data) in lines(&messages) {
         match message(path, session, id, data.as_bytes()) {
             Some(info) => turned.push(Turned { info, parts: Vec::new() }),
@@ -292,6 +292,11 @@ fn lost_message(session: &SessionId, id: &str, why: String) -> Option<Message> {
         summary: false,
         variant: None,
     }))
+}
+
+/// `bytes` as text. Nearly all are, and finding that out is quicker than looking for what is not.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// What stands before the first tab of each line, and what behind it.

@@ -8,6 +8,7 @@ use sqlx::error::ErrorKind;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::StoreError;
+use crate::machine::Machine;
 use crate::open::private;
 use crate::reader::parse;
 use crate::rows::{Change, Shelf};
@@ -45,6 +46,8 @@ const GET_PART: &str = "SELECT data FROM part WHERE session_id = ?1 AND id = ?2"
 pub(crate) struct Sqlite {
     connection: SqliteConnection,
     path: Arc<Path>,
+    /// This machine's right to write, where it is needed.
+    machine: Option<Machine>,
 }
 
 /// What became of a call to SQLite on the database at `path`. Damage is marked: the next opening looks closer.
@@ -65,6 +68,9 @@ pub(crate) fn suspect(path: &Path) -> PathBuf {
 
 impl Shelf for Sqlite {
     async fn write(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+        if let Some(host) = self.machine.as_ref().and_then(Machine::lost_to) {
+            return Err(StoreError::Elsewhere { path: self.path.to_path_buf(), host });
+        }
         if let [change] = changes
             && change.removed_from().is_none()
         {
@@ -96,8 +102,8 @@ impl Shelf for Sqlite {
 }
 
 impl Sqlite {
-    pub(crate) fn new(connection: SqliteConnection, path: Arc<Path>) -> Self {
-        Self { connection, path }
+    pub(crate) fn new(connection: SqliteConnection, path: Arc<Path>, machine: Option<Machine>) -> Self {
+        Self { connection, path, machine }
     }
 
     pub(crate) async fn run(&mut self, statement: &'static str) -> Result<(), StoreError> {
@@ -271,7 +277,7 @@ mod tests {
 
         // Also the superuser cannot write through this one.
         let connection = SqliteConnectOptions::new().filename(&path).read_only(true).connect().await.unwrap();
-        let mut read_only = Sqlite { connection, path: path.as_path().into() };
+        let mut read_only = Sqlite { connection, path: path.as_path().into(), machine: None };
         let refused = read_only.write(&[Change::Session(&session)]).await.unwrap_err();
         assert!(matches!(refused, StoreError::NotWritable { .. }), "{refused:?}");
         assert_eq!(reader.session(&session.id).await.unwrap(), Some(session));

@@ -35,7 +35,12 @@ pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
             let messages: &mut Vec<Arc<Message>> = &mut conversations[number];
             change.apply(messages);
             let messages = messages.clone();
-            Request { model: model.to_owned(), system: system.to_owned(), messages, ..Request::default() }
+            Request {
+                model: model.to_owned(),
+                system: system.to_owned(),
+                messages: messages.into(),
+                ..Request::default()
+            }
         };
         steps.into_iter().map(request).collect()
     })

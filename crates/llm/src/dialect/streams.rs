@@ -13,7 +13,7 @@ use crate::{AssistantPart, Chunk, LlmError, Message, Request};
 /// What the recorded answers answer: the second one of a conversation.
 pub(super) fn request() -> Request {
     let parts = vec![AssistantPart::Text { text: "before".to_owned(), item: None }];
-    Request { model: "m1".to_owned(), messages: vec![Message::Assistant { parts }.into()], ..Request::default() }
+    Request { model: "m1".to_owned(), messages: vec![Message::Assistant { parts }.into()].into(), ..Request::default() }
 }
 
 /// What `reader` makes of a body that arrives in `pieces`.

@@ -410,7 +410,7 @@ proptest! {
                     .filter(|&end| end == 0 || !matches!(*request.messages[end - 1], Message::Assistant { .. }))
                     .collect();
                 let end = ends[at.index(ends.len())];
-                let short = Request { messages: request.messages[..end].to_vec(), ..request.clone() };
+                let short = Request { messages: request.messages[..end].to_vec().into(), ..request.clone() };
                 let (short, long) = (quirks.apply(short), quirks.apply(request.clone()));
                 prop_assert!(long.messages.starts_with(&short.messages));
             }

@@ -350,7 +350,7 @@ fn who_reads_out_what_was_shown_calls_nothing() {
         };
         let shown = [Message::Tools { results: vec![result] }, Message::User { content }];
         let made = shown.map(|message| {
-            let request = Request { messages: vec![Arc::new(message)], ..request() };
+            let request = Request { messages: vec![Arc::new(message)].into(), ..request() };
             told(&pass(Rescue::Any, &request, said([answer]))).contains("call_1_1")
         });
         assert_eq!(made[0], made[1], "{answer}");
@@ -368,19 +368,19 @@ fn who_reads_out_what_was_shown_calls_nothing() {
     assert!(!made(text(format!("1: {CALL}")), &format!("It says:\n\n{CALL}\n")));
     // What the model itself said before it may say again.
     let parts = vec![AssistantPart::Text { text: CALL.to_owned(), item: None }];
-    let request = Request { messages: vec![Arc::new(Message::Assistant { parts })], ..request() };
+    let request = Request { messages: vec![Arc::new(Message::Assistant { parts })].into(), ..request() };
     assert!(told(&pass(Rescue::Any, &request, said([CALL]))).contains("call_2_1"));
     let thought =
         vec![Chunk::Reasoning(CALL.to_owned()), Chunk::ReasoningEnd { item: None }, Chunk::Finish(Finish::Stop)];
     let user = Message::User { content: text(CALL.to_owned()) };
-    let request = Request { messages: vec![Arc::new(user)], ..request };
+    let request = Request { messages: vec![Arc::new(user)].into(), ..request };
     assert!(!told(&pass(Rescue::Any, &request, thought)).contains("call_"));
 }
 
 #[test]
 fn ids_are_those_of_no_other_answer() {
     let answer = Arc::new(Message::Assistant { parts: vec![AssistantPart::Text { text: "a".to_owned(), item: None }] });
-    let request = Request { messages: vec![answer.clone(), answer], ..request() };
+    let request = Request { messages: vec![answer.clone(), answer].into(), ..request() };
     let got = told(&pass(Rescue::Marked, &request, said([CALL.repeat(2).as_str()])));
     assert!(got.contains("call_3_1 read") && got.contains("call_3_2 read"), "{got}");
 }

@@ -1,7 +1,6 @@
 //! One answer as it passes: what may be a call is held back until the answer ends, everything else goes on at once.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use async_stream::stream;
 use futures::StreamExt;
@@ -11,7 +10,7 @@ use super::quoted::is_quoted;
 use super::signs::{Context, Sight};
 use super::{Call, Rescue, calls, families, may_be_call};
 use crate::dialect::ids::Ids;
-use crate::{Chunk, Finish, LlmError, Message, Request, ToolChoice, ToolSpec};
+use crate::{Chunk, Finish, LlmError, Messages, Request, ToolChoice, ToolSpec};
 
 /// Most that is held back, and most thoughts that are remembered, in bytes. What is longer is no call.
 const MAX_HELD: usize = 1024 * 1024;
@@ -24,7 +23,7 @@ pub(crate) struct Watch {
     mode: Rescue,
     tools: Vec<ToolSpec>,
     /// The conversation so far.
-    messages: Vec<Arc<Message>>,
+    messages: Messages,
     ids: Ids,
     words: Words,
     /// What it thought, if that is not too long to be looked at.

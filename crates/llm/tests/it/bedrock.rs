@@ -68,7 +68,7 @@ fn server_at(url: &str, key: Key) -> haft_llm::Server {
 
 fn request(model: &str) -> Request {
     let messages = vec![Message::User { content: vec![Content::text("Hello?")] }.into()];
-    Request { model: model.to_owned(), messages, max_output: Some(100), ..Request::default() }
+    Request { model: model.to_owned(), messages: messages.into(), max_output: Some(100), ..Request::default() }
 }
 
 /// What is asked of `provider` at a server, and what comes of it, when it gives `answers`, one after the other.

@@ -26,7 +26,7 @@ fn chat(url: &str) -> Chat {
 fn request() -> Request {
     Request {
         model: "m1".to_owned(),
-        messages: vec![Message::User { content: vec![Content::text("Hello?")] }.into()],
+        messages: vec![Message::User { content: vec![Content::text("Hello?")] }.into()].into(),
         session: Some("ses_1".to_owned()),
         ..Request::default()
     }

@@ -89,8 +89,11 @@ async fn ask(spoken: &Spoken, deadlines: Deadlines, acts: Vec<Act>) -> String {
 
 async fn read(provider: Arc<dyn Provider>) -> String {
     let content = vec![Content::text("Hello?")];
-    let request =
-        Request { model: "m1".to_owned(), messages: vec![Message::User { content }.into()], ..Request::default() };
+    let request = Request {
+        model: "m1".to_owned(),
+        messages: vec![Message::User { content }.into()].into(),
+        ..Request::default()
+    };
     let mut stream = provider.stream(request);
     let mut said: Vec<String> = Vec::new();
     while let Some(next) = stream.next().await {

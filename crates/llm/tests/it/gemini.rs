@@ -15,7 +15,7 @@ const HI: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hi
 fn request() -> Request {
     Request {
         model: "gemini-3-pro".to_owned(),
-        messages: vec![Message::User { content: vec![Content::text("Hello?")] }.into()],
+        messages: vec![Message::User { content: vec![Content::text("Hello?")] }.into()].into(),
         session: Some("ses_1".to_owned()),
         ..Request::default()
     }

@@ -24,7 +24,7 @@ fn messages(url: &str, key: Key, headers: &[(&str, &str)]) -> Messages {
 fn request() -> Request {
     Request {
         model: "m1".to_owned(),
-        messages: vec![Message::User { content: vec![Content::text("Hello?")] }.into()],
+        messages: vec![Message::User { content: vec![Content::text("Hello?")] }.into()].into(),
         session: Some("ses_1".to_owned()),
         ..Request::default()
     }

@@ -91,7 +91,7 @@ fn person(server: &Server) -> Value {
 
 fn request(model: &str) -> Request {
     let messages = vec![Message::User { content: vec![Content::text("Hello?")] }.into()];
-    Request { model: model.to_owned(), messages, ..Request::default() }
+    Request { model: model.to_owned(), messages: messages.into(), ..Request::default() }
 }
 
 #[tokio::test]

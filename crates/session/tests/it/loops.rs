@@ -193,7 +193,7 @@ async fn a_longer_history_begins_with_what_the_shorter_one_gave() {
     assert_eq!(requests.len(), 4);
     for pair in requests.windows(2) {
         assert_eq!((&pair[0].system, &pair[0].tools), (&pair[1].system, &pair[1].tools));
-        assert_eq!(pair[0].messages, pair[1].messages[..pair[0].messages.len()]);
+        assert_eq!(*pair[0].messages, pair[1].messages[..pair[0].messages.len()]);
         // And it is made once: a step does not pay again for what came before it.
         let same = pair[0].messages.iter().zip(&pair[1].messages).all(|(before, after)| Arc::ptr_eq(before, after));
         assert!(same, "a message was made again");

@@ -85,7 +85,7 @@ async fn a_prompt_that_comes_meanwhile_steers_the_turn() {
     "#]]
     .assert_debug_eq(&words(&requests[3]));
     for pair in requests.windows(2) {
-        assert_eq!(pair[0].messages, pair[1].messages[..pair[0].messages.len()], "what was sent stays as it was");
+        assert_eq!(*pair[0].messages, pair[1].messages[..pair[0].messages.len()], "what was sent stays as it was");
     }
 }
 
@@ -350,7 +350,7 @@ async fn plan_is_reminded_with_each_prompt_and_build_once_it_is_over() {
     let reminders: Vec<usize> = said.iter().map(|words| words.matches("<system-reminder>").count()).collect();
     assert_eq!(reminders, [1, 0, 1, 0, 1, 0, 0], "{said:#?}");
     for pair in requests.windows(2) {
-        assert_eq!(pair[0].messages, pair[1].messages[..pair[0].messages.len()]);
+        assert_eq!(*pair[0].messages, pair[1].messages[..pair[0].messages.len()]);
     }
     let stored = scene.journal.history(session.id()).await.unwrap();
     assert!(stored.messages().iter().all(|turned| {

@@ -672,7 +672,12 @@ fn given_back(body: &str, vendor: &str, model: &str) -> Value {
         }
     }
     let (model, messages) = (model.to_owned(), vec![Message::Assistant { parts }.into()]);
-    let body = body::bytes(vendor, Place::Own, &Request { model, messages, ..Request::default() }, &Arc::default());
+    let body = body::bytes(
+        vendor,
+        Place::Own,
+        &Request { model, messages: messages.into(), ..Request::default() },
+        &Arc::default(),
+    );
     let body: Value = serde_json::from_slice(&body).unwrap();
     body["contents"][1]["parts"].clone()
 }

@@ -78,7 +78,7 @@ fn full() -> Request {
     Request {
         model: "m1".to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![user(vec![Content::text("Hi.")]).into()],
+        messages: vec![user(vec![Content::text("Hi.")]).into()].into(),
         tools: vec![spec()],
         tool_choice: ToolChoice::Required,
         max_output: Some(8000),
@@ -285,7 +285,8 @@ fn prefixes_are_marked_for_models_that_are_kept_only_then() {
             user(vec![Content::text("hey")]).into(),
             Message::Assistant { parts: vec![text("look"), call("c1", "{}")] }.into(),
             Message::Tools { results: vec![result("c1", vec![Content::text("found")])] }.into(),
-        ],
+        ]
+        .into(),
         ..full()
     };
     check(
@@ -306,7 +307,7 @@ fn prefixes_are_marked_for_models_that_are_kept_only_then() {
     "#]],
     );
     check(
-        &Request { messages: request.messages[..1].to_vec(), ..request },
+        &Request { messages: request.messages[..1].to_vec().into(), ..request },
         expect![[r#"
         model: "anthropic/claude-x"
         max_tokens: 8000
@@ -331,7 +332,8 @@ fn copilot_has_marks_of_its_own() {
             user(vec![Content::text("hey")]).into(),
             Message::Assistant { parts: vec![text("look"), call("c1", "{}")] }.into(),
             Message::Tools { results: vec![result("c1", vec![Content::text("found")])] }.into(),
-        ],
+        ]
+        .into(),
         ..Request::default()
     };
     let says = |model: &str, want: Expect| {
@@ -366,7 +368,7 @@ fn two_messages_of_the_wire_are_marked_and_not_two_of_the_conversation() {
     let results = ["c1", "c2", "c3"].map(|id| result(id, vec![Content::text("found")])).to_vec();
     let model = "claude-x".to_owned();
     check(
-        &Request { model, messages: vec![Message::Tools { results }.into()], ..Request::default() },
+        &Request { model, messages: vec![Message::Tools { results }.into()].into(), ..Request::default() },
         expect![[r#"
         model: "claude-x"
         messages: {"role":"tool","tool_call_id":"c1","content":"found"}
@@ -387,7 +389,7 @@ fn thinking_goes_into_the_field_that_the_settings_name() {
     ];
     let messages =
         vec![Message::Assistant { parts }.into(), Message::Assistant { parts: vec![call("c1", "{}")] }.into()];
-    let request = Request { model: "m".to_owned(), messages, ..Request::default() };
+    let request = Request { model: "m".to_owned(), messages: messages.into(), ..Request::default() };
     let body: Value = serde_json::from_slice(&cold(Some("reasoning_content"), &request)).unwrap();
     let lines: String = body["messages"].as_array().unwrap().iter().map(|message| format!("{message}\n")).collect();
     expect![[r#"
@@ -438,7 +440,7 @@ proptest! {
         // Without marks, which move on with the end.
         for request in requests.iter().filter(|request| request.model == "m") {
             let end = at.index(request.messages.len() + 1);
-            let short = Request { messages: request.messages[..end].to_vec(), ..request.clone() };
+            let short = Request { messages: request.messages[..end].to_vec().into(), ..request.clone() };
             let until_messages_end = |request: &Request| {
                 let body = String::from_utf8(cold(field, request)).unwrap();
                 body[..body.find("],\"stream\"").unwrap()].to_owned()
@@ -478,7 +480,8 @@ fn conversation(model: &str, extra: Value) -> Request {
             user(vec![Content::text("hey"), Content::text("")]).into(),
             Message::Assistant { parts: vec![call("c1", "{}")] }.into(),
             Message::Tools { results: vec![result("c1", vec![Content::text("found")])] }.into(),
-        ],
+        ]
+        .into(),
         extra: extra.as_object().unwrap().clone(),
         ..Request::default()
     }

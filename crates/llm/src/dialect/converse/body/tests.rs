@@ -423,7 +423,7 @@ fn the_next_request_begins_like_the_last() {
 fn at_most_four_marks_are_sent() {
     let mut asked = work(CLAUDE);
     for number in 0..10 {
-        asked.messages.extend(work(CLAUDE).messages);
+        asked.messages.extend(work(CLAUDE).messages.iter().cloned());
         let body = body_of(&asked).to_string();
         assert_eq!(body.matches("cachePoint").count(), 4, "{number}");
     }

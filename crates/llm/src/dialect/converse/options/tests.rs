@@ -130,7 +130,7 @@ fn nothing_is_chosen_among_no_tools() {
     let (id, name, arguments) = ("t".to_owned(), "gone".to_owned(), "{}".to_owned());
     let parts = vec![AssistantPart::ToolCall { id, name, arguments, item: None }];
     let stand_ins =
-        Request { messages: vec![Message::Assistant { parts }.into()], tool_choice: ToolChoice::Auto, ..none };
+        Request { messages: vec![Message::Assistant { parts }.into()].into(), tool_choice: ToolChoice::Auto, ..none };
     assert_eq!(Value::Object(options(&stand_ins).additional), json!({"tool_choice": {"type": "none"}}));
 }
 

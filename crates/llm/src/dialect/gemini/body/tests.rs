@@ -85,7 +85,7 @@ fn a_request_says_everything_once() {
     let request = Request {
         model: "gemini-3-pro".to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![user("hey").into()],
+        messages: vec![user("hey").into()].into(),
         tools: vec![
             spec("read", json!({"type": "object", "properties": {"filePath": {"type": "string"}}})),
             spec("now", json!({"type": "object", "properties": {}})),
@@ -154,7 +154,7 @@ fn a_model_without_a_system_prompt_hears_it_from_the_user() {
     let gemma = Request {
         model: "gemma-3-27b-it".to_owned(),
         system,
-        messages: vec![user("hey").into()],
+        messages: vec![user("hey").into()].into(),
         ..Request::default()
     };
     check(
@@ -459,7 +459,7 @@ proptest! {
     fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(requests in requests(), at in any::<proptest::sample::Index>()) {
         let Some(longer) = requests.last().filter(|request| !request.messages.is_empty()) else { return Ok(()) };
         let messages = longer.messages[..=at.index(longer.messages.len())].to_vec();
-        let shorter = String::from_utf8(cold(Place::Own, &Request { messages, ..longer.clone() })).unwrap();
+        let shorter = String::from_utf8(cold(Place::Own, &Request { messages: messages.into(), ..longer.clone() })).unwrap();
         let longer = String::from_utf8(cold(Place::Own, longer)).unwrap();
         let whole = shorter.trim_end_matches(['}', ']']);
         prop_assert!(longer.starts_with(whole), "{}\n{}", whole, longer);

@@ -91,7 +91,7 @@ fn full() -> Request {
     Request {
         model: "claude-sonnet-4-5".to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![user("Hi.").into()],
+        messages: vec![user("Hi.").into()].into(),
         tools: vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
@@ -467,7 +467,7 @@ proptest! {
     fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(requests in requests(), at in any::<proptest::sample::Index>()) {
         let Some(longer) = requests.last().filter(|request| !request.messages.is_empty()) else { return Ok(()) };
         let messages = longer.messages[..=at.index(longer.messages.len())].to_vec();
-        let shorter = unmarked(&Request { messages, ..longer.clone() });
+        let shorter = unmarked(&Request { messages: messages.into(), ..longer.clone() });
         // An answer at the end is one that goes on, and loses a blank there.
         if shorter.as_array().and_then(|list| list.last()).is_some_and(|last| last["role"] == "assistant") {
             return Ok(());
@@ -480,7 +480,8 @@ proptest! {
 
 #[test]
 fn elsewhere_the_address_names_the_model_and_the_body_the_version() {
-    let request = Request { model: "claude-m".to_owned(), messages: vec![user("Hi.").into()], ..Request::default() };
+    let request =
+        Request { model: "claude-m".to_owned(), messages: vec![user("Hi.").into()].into(), ..Request::default() };
     let row = |place, want: Expect| {
         let body = bytes("v", place, &request, &Written::default());
         want.assert_eq(std::str::from_utf8(&body).unwrap());

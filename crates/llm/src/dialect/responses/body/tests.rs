@@ -111,7 +111,7 @@ fn full() -> Request {
     Request {
         model: "gpt-5.2".to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![user("Hi.").into()],
+        messages: vec![user("Hi.").into()].into(),
         tools: vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
@@ -456,7 +456,7 @@ fn ids_of_calls_are_made_to_fit() {
     let fits = |id: &str| -> String {
         let parts = vec![call(id, "{}", None)];
         let messages = vec![Message::Assistant { parts }.into(), result(id, vec![]).into()];
-        let request = Request { model: "m".to_owned(), messages, ..Request::default() };
+        let request = Request { model: "m".to_owned(), messages: messages.into(), ..Request::default() };
         let body: Value = serde_json::from_slice(&cold(&request)).unwrap();
         // The result goes with the call.
         assert_eq!(body["input"][0]["call_id"], body["input"][1]["call_id"]);
@@ -500,7 +500,7 @@ proptest! {
             };
             let whole = items(&request);
             for length in 0..request.messages.len() {
-                let shorter = Request { messages: request.messages[..length].to_vec(), ..request.clone() };
+                let shorter = Request { messages: request.messages[..length].to_vec().into(), ..request.clone() };
                 prop_assert!(whole.starts_with(&items(&shorter)));
             }
         }
