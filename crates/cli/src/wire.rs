@@ -155,6 +155,11 @@ impl Ground {
         }
     }
 
+    /// The same with what `change` makes of its hooks.
+    pub(crate) fn hooked(self, change: impl FnOnce(Hooks) -> Hooks) -> Self {
+        Self { hooks: change(self.hooks.clone()), ..self }
+    }
+
     /// The servers of further tools that the settings name. None is started here.
     pub(crate) fn servers(&self) -> Servers {
         self.servers.get_or_init(|| servers::of(self)).clone()

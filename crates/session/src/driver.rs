@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::assemble::Projection;
-use crate::background::Notice;
+use crate::background::{Background, Notice};
 use crate::cast::{Cast, Casting};
 use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
 use crate::diffs::Tally;
@@ -116,9 +116,14 @@ impl Driver {
         Ok(driver)
     }
 
+    /// The tasks that go on behind the session.
+    pub(crate) fn background(&self) -> Background {
+        self.memory.kin.background.clone()
+    }
+
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
         let mut desk = Desk::new(Arc::clone(&self.setup), self.record.clone(), self.memory.clone());
-        let background = self.memory.kin.background.clone();
+        let background = self.background();
         loop {
             if let Some((taken, done)) = desk.queued.pop_front() {
                 self.begin(Ok(taken), done, &mut desk, &mut inbox).await;

@@ -88,6 +88,11 @@ impl Hooks {
         Self { hooks: self.hooks.iter().cloned().chain([hook]).collect() }
     }
 
+    /// All of them, in their order.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Hook>> {
+        self.hooks.iter()
+    }
+
     /// Their names, in their order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.hooks.iter().map(|hook| hook.name())
