@@ -313,8 +313,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_newer_file_and_one_that_others_can_write_are_left_alone() {
+    #[tokio::test]
+    async fn a_newer_file_and_one_that_others_can_write_are_left_alone() {
         let scene = scene();
         scene.write("{\"version\":2}");
         assert!(scene.approvals.read().unwrap_err().to_string().contains("newer haft"));

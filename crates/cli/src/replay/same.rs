@@ -236,8 +236,13 @@ fn ways<'a>(
 ) -> Ways<'a> {
     let name = |path: &Path, name: &str| (path.display().to_string(), name.to_owned());
     let was = vec![name(&recorded.outputs, "OUTPUT"), name(&project.tops.1, "PROJECT"), name(&folders.home, "~")];
-    let is =
-        vec![name(&root.join("data/output"), "OUTPUT"), name(&project.tops.0, "PROJECT"), name(&folders.home, "~")];
+    let is = vec![
+        name(&root.join("data/output"), "OUTPUT"),
+        name(&project.tops.0, "PROJECT"),
+        // Hooks and tools in files are those of the project itself.
+        name(&project.tops.1, "PROJECT"),
+        name(&folders.home, "~"),
+    ];
     Ways { was: Normal { names: was }, is: Normal { names: is }, passes }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haft_protocol::{History, Message, MessageId, PartKind, SessionId, ToolState, Turned};
+use haft_protocol::{History, Id, Message, MessageId, PartKind, SessionId, ToolState, Turned};
 
 use super::acts::words;
 use super::answers::{End, answers, elsewhere};

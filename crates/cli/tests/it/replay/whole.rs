@@ -52,7 +52,8 @@ fn a_command_that_is_a_task_is_one_again() {
         ".haft/commands/look.md",
         "---\ndescription: Look.\nagent: general\nsubtask: true\n---\nLook into $1.\n",
     );
-    let answers = [says("A one."), calls("read", json!({"filePath": "a.txt"})), says("Still.")];
+    // The task itself stands where the first answer would.
+    let answers = [says("unused"), says("A one."), calls("read", json!({"filePath": "a.txt"})), says("Still.")];
     let model = model(&machine, &answers);
     haft(&machine, rung(), &["run", "--auto", "--model", &model, "--command", "look", "a.txt"]).ok();
     haft(&machine, rung(), &["run", "and now", "--auto", "--continue", "--model", &model]).ok();
@@ -99,7 +100,7 @@ fn a_program_makes_its_calls_again_and_servers_are_not_asked() {
     let small = json!({"type": "local", "command": command, "sandbox": {"mode": "off"}});
     machine.write("opencode.json", &json!({"mcp": {"small": small}}).to_string());
     let code = "const texts = await Promise.all(['b.txt', 'a.txt'].map(filePath => tools.read({ filePath })));
-        return [texts.map(text => text.length), await tools.small_weather({ city: 'Bonn' })]";
+        return [texts.map(text => /one|two/.exec(text)[0]), await tools.small_weather({ city: 'Bonn' })]";
     let answers = [
         calls("execute", json!({"code": code})),
         calls("small_weather", json!({"city": "Rome"})),
