@@ -70,9 +70,9 @@ impl Results {
     pub(super) fn find(&self, tool: &str, id: &str, arguments: &Value, loose: bool) -> Option<&One> {
         let of_tool = || self.calls.iter().filter(|one| one.tool == tool);
         let is_same = |one: &&One| input(&one.state) == Some(arguments);
-        let own = of_tool().filter(|one| one.id == id);
+        let mut own = of_tool().filter(|one| one.id == id);
         // The calls that a program makes may come in another order.
-        own.clone().find(is_same).or_else(|| if loose { of_tool().find(is_same) } else { None }).or(own.last())
+        own.clone().find(is_same).or_else(|| if loose { of_tool().find(is_same) } else { None }).or(own.next_back())
     }
 }
 
