@@ -25,7 +25,6 @@ use haft_toolbox::{AfterEdit, Formatters, Skill, Skills, World, builtin_with};
 use serde_json::Value;
 
 use crate::fixture::{Fixture, Ground, rules};
-use crate::programs;
 use crate::record::{Asked, Attached, Record, Seen};
 
 /// The names under which rules are told in words.
@@ -98,7 +97,7 @@ impl Theatre {
         let answers = vec![Answer::new([call]), done(), done(), done()];
         let model = Counting { inner: Script::new("the replay", answers), count: Arc::clone(&count) };
         let journal = Journal::memory();
-        let servers = needs_server(record).then(|| servers(ground, &journal)).transpose()?;
+        let servers = is_served(record).then(|| servers(ground, &journal)).transpose()?;
         if let Some(servers) = &servers {
             // Every call is to find it there.
             servers.look(PATIENCE).await;
@@ -159,12 +158,6 @@ impl Theatre {
 pub(crate) fn is_served(record: &Record) -> bool {
     let resources = ["list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"];
     record.tool.starts_with("my_server_") || resources.contains(&record.tool.as_str())
-}
-
-/// Whether the call needs the server of tools: it is of it, or of a program that makes one.
-pub(crate) fn needs_server(record: &Record) -> bool {
-    let code = record.args["code"].as_str().unwrap_or_default();
-    is_served(record) || code.contains("tools.my_server.")
 }
 
 /// Whether there is what the server of tools is written in.
@@ -262,9 +255,7 @@ fn registry(record: &Record, world: &World, place: &Place) -> Registry {
     let flags = if record.project == "ext+flags" { vec![("plan_exit".to_owned(), true)] } else { Vec::new() };
     let after_edit = AfterEdit { formatters: formatters(record), tell: None };
     let options = haft_toolbox::Options { after_edit, skills: skills(place), ..haft_toolbox::Options::default() };
-    let registry = builtin_with(world, &options);
-    let registry = if record.tool == "execute" { registry.with(programs::execute(world, place)) } else { registry };
-    registry.switched(&Switches(flags))
+    builtin_with(world, &options).switched(&Switches(flags))
 }
 
 /// The formatter that the fixture's settings have.

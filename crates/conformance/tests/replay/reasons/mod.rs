@@ -6,11 +6,10 @@ mod files;
 mod search;
 mod served;
 mod shell;
-mod tasks;
 mod web;
 
 use crate::record::{Facet, Record, Seen};
-use crate::run::needs_server;
+use crate::run::is_served;
 
 /// One difference: what the call was, what it gave then and what ours gives, and in what the two differ.
 pub(crate) struct Difference<'a> {
@@ -30,16 +29,8 @@ fn more(difference: &Difference<'_>) -> Vec<&'static str> {
 /// Finds the reasons that together explain a difference; none where they do not.
 type Explain = fn(&Difference<'_>) -> Vec<&'static str>;
 
-const ALL: &[Explain] = &[
-    tasks::explain,
-    errors::explain,
-    files::explain,
-    search::explain,
-    served::explain,
-    shell::explain,
-    web::explain,
-    more,
-];
+const ALL: &[Explain] =
+    &[errors::explain, files::explain, search::explain, served::explain, shell::explain, web::explain, more];
 
 /// The reasons for `difference`. Empty where nobody knows one.
 pub(crate) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
@@ -52,10 +43,12 @@ pub(crate) fn later(record: &Record, can_serve: bool) -> Option<&'static str> {
     Some(match record.tool.as_str() {
         "websearch" => "later-websearch",
         "lsp" => "later-language-servers",
-        _ if needs_server(record) && !can_serve => "later-mcp",
+        "execute" => "later-execute",
+        _ if is_served(record) && !can_serve => "later-mcp",
         "hello" | "math_add" | "math_boom" | "math_long" | "plug_tool" => "later-custom-tools",
         "bash" if argument("command").contains("$PLUG") => "later-hooks",
         "write" | "edit" if argument("filePath").ends_with(".lspx") => "later-language-servers",
+        "task" if record.args["background"] == true => "later-background-tasks",
         _ => return None,
     })
 }
