@@ -136,6 +136,19 @@ impl Hosts {
     }
 }
 
+/// Why there is no host where rules hold it back.
+fn held(launch: &HostLaunch, denied: &Denied) -> String {
+    let (program, what) = (launch.name(), &launch.what);
+    let short = haft_permission::plugin_name(what);
+    match denied {
+        Denied::Nobody { .. } => format!(
+            "your rules ask before the command `{program} {what}` runs, and nobody can be asked for it; to let it, say \"plugin\": \
+             {{\"{short}\": \"allow\"}} under permission"
+        ),
+        denied => denied.to_string(),
+    }
+}
+
 /// What a started process is spoken with by.
 pub(crate) struct Started {
     pub(crate) input: ChildStdin,
@@ -180,7 +193,7 @@ impl Hosting {
         };
         let (hosting, what) = (Arc::clone(self), what.to_owned());
         let launch = HostLaunch { hosting, program, what, right: Right::Reads, bounds: bounds.clone() };
-        launch.leave(Vec::new()).await.map_err(|denied| denied.to_string())?;
+        launch.leave(Vec::new()).await.map_err(|denied| held(&launch, &denied))?;
         let how = match self.needs_cage {
             true => format!("{name}, in the cage of commands"),
             false => format!("{name}, without a cage, as the settings want it"),

@@ -104,22 +104,16 @@ fn while_plans_are_made_hooks_change_nothing_either() {
         export const A = async () => ({ 'tool.execute.after': async (input, output) => {
             try { writeFileSync('hooked.txt', 'x') } catch (error) { output.output += error.code }
         } })";
-    let machine = Machine::uncaged(&[("a.txt", "one\n"), (".haft/plugin/hook.ts", hook)]);
+    // Who works for somebody else has rules of its own.
+    let machine = crate::task::machine(&READS, json!({}));
     let hooked = machine.project().join("hooked.txt");
-    for (agent, want) in [("plan", false), ("explore", false), ("build", true)] {
-        let model = machine.scenario(&READS);
-        if agent == "explore" {
-            // Who works for somebody else has its own rules.
-            let task = r#"{"answer":[{"call":"task","args":{"description":"look","prompt":"look","subagent_type":"explore"}}]}"#;
-            let model = machine.scenario(&[task, READS[0], READS[1], READS[1]]);
-            let hook = hook
-                .replace("async (input, output) => {", "async (input, output) => { if (input.tool !== 'read') return;");
-            machine.write(".haft/plugin/hook.ts", &hook);
-            machine.haft(&["run", "go", "--model", &model, "--auto"]).ok();
-        } else {
-            machine.write(".haft/plugin/hook.ts", hook);
-            machine.haft(&["run", "go", "--model", &model, "--agent", agent, "--auto"]).ok();
-        }
+    let task =
+        r#"{"answer":[{"call":"task","args":{"description":"look","prompt":"look","subagent_type":"explore"}}]}"#;
+    let only_reads = hook.replace("(input, output) => {", "(input, output) => { if (input.tool !== 'read') return;");
+    machine.write(".haft/plugin/hook.ts", &only_reads);
+    for (agent, answers, want) in [("plan", READS, false), ("build", [task, READS[1]], false), ("build", READS, true)] {
+        let model = machine.scenario(&answers);
+        machine.haft(&["run", "go", "--model", &model, "--agent", agent, "--auto"]).ok();
         assert_eq!(hooked.exists(), want, "{agent}");
     }
 }

@@ -351,7 +351,7 @@ fn a_host_is_held_by_the_cage_of_commands() {
         // It is a command, too.
         let unasked = || Ran::from(machine.command(&["tool", "call", "kind", "{}"]).env(RUNG, rung).output().unwrap());
         machine.write("opencode.json", r#"{ "permission": { "bash": "ask" } }"#);
-        unasked().ends(2).says(&["cannot be run in a host either", "bash: node hosted@1.0.0"]);
+        unasked().ends(2).says(&["cannot be run in a host either", "`node hosted@1.0.0`", r#""hosted": "allow""#]);
         let leave = r#"{ "permission": { "bash": "ask", "plugin": { "hosted": "allow" } } }"#;
         machine.write("opencode.json", leave);
         assert_eq!(unasked().ok().out, "function seen\n");
