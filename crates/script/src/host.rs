@@ -248,7 +248,7 @@ impl HostLaunch {
     /// Leave for one that does this.
     async fn leave(&self, effects: Vec<Effect>) -> Result<Grant, Denied> {
         let Hosting { stage, gate, asker, rules, needs_cage, .. } = self.hosting.as_ref();
-        let access = Access { effects, ..Access::new(PERMISSION, &format!("{} {}", self.name(), self.what)) };
+        let access = Access { effects, ..Access::new(PERMISSION, format!("{} {}", self.name(), self.what)) };
         match needs_cage {
             true => stage.leave(&self.what, access).await,
             false => gate.ask(asker, rules, access).await,

@@ -7,6 +7,7 @@
 //! no plug-in. So none can set itself, or another one, in motion for ever.
 
 mod stage;
+mod world;
 
 pub use stage::{Behind, Moment, Opened, Stage};
 
@@ -21,11 +22,11 @@ use haft_tool::{Hook, HookError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::effects::{WHILE_LOADED, changes};
+use self::world::{Beginner, Beginning, PluginWorld};
 use crate::engine::Engine;
 use crate::error::{Refusal, ScriptError};
 use crate::host::{Hosting, Hosts, Right};
-use crate::script::{Allowance, Source, Sources, World};
+use crate::script::{Allowance, World};
 use crate::tools::{At, Bounds, Described, Disk};
 
 /// How long a plug-in may take to begin.
@@ -500,82 +501,4 @@ impl Hook for Plugin {
 /// Whether an event of this type is about a file.
 fn is_of_file(event: &str) -> bool {
     matches!(event, "file.edited" | "file.watcher.updated")
-}
-
-/// The sources of a plug-in, with the file that begins it.
-struct Beginning {
-    file: PathBuf,
-    inner: Disk,
-}
-
-impl Sources for Beginning {
-    fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
-        match (from, name) {
-            (_, START) => Ok(START.to_owned()),
-            (START, "PLUGIN") => self.inner.resolve("", &self.file.display().to_string()),
-            (from, name) => self.inner.resolve(from, name),
-        }
-    }
-
-    fn source(&self, path: &str) -> Result<Source, String> {
-        match path {
-            START => Ok(Source { kind: "module", text: include_str!("plugin/start.js").to_owned() }),
-            path => self.inner.source(path),
-        }
-    }
-}
-
-/// The world of a plug-in that begins.
-struct Beginner<'p> {
-    inner: PluginWorld<'p>,
-    lacked: &'p AtomicBool,
-}
-
-impl World for Beginner<'_> {
-    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
-        Box::pin(async move {
-            let done = self.inner.perform(effect, params).await;
-            done.inspect_err(|why| {
-                // Not what a rule denies: only what nobody can be asked about yet.
-                if why.message.contains(WHILE_LOADED) || why.message.contains(NEEDS_LEAVE) {
-                    self.lacked.store(true, Ordering::Relaxed);
-                }
-            })
-        })
-    }
-
-    fn told(&self, what: &str, params: Value) {
-        self.inner.told(what, params);
-    }
-}
-
-/// What a plug-in asks of the world: the client's part is answered here.
-struct PluginWorld<'p> {
-    plugin: &'p Plugin,
-    inner: Arc<dyn World>,
-    /// Whether nobody is told what it is refused.
-    is_quiet: bool,
-    /// Whether it had something done that may have changed files.
-    changed: AtomicBool,
-}
-
-impl World for PluginWorld<'_> {
-    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
-        Box::pin(async move {
-            self.changed.fetch_or(changes(effect), Ordering::Relaxed);
-            let done = match effect {
-                "remote" => self.plugin.client(params, &*self.inner).await,
-                effect => self.inner.perform(effect, params).await,
-            };
-            done.inspect_err(|why| {
-                if !self.is_quiet {
-                    self.plugin.refused(why);
-                }
-            })
-        })
-    }
-
-    fn told(&self, what: &str, params: Value) {
-        self.inner.told(what, params);
-    }
 }
