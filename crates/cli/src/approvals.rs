@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
+use futures::future::BoxFuture;
 use haft_permission::{Action, Approval, Keeper, Rule};
 use haft_project::Place;
 use haft_protocol::Clock;
@@ -184,13 +185,17 @@ impl Keeping {
 }
 
 impl Keeper for Keeping {
-    fn load(&self) -> Vec<Approval> {
-        let kept = self.approvals.read().unwrap_or_else(|error| {
-            self.tell("what was allowed for always cannot be read, so haft asks again", &error);
-            Vec::new()
-        });
-        let ours = kept.into_iter().filter(|kept| kept.home == self.home);
-        ours.map(|Kept { permission, pattern, .. }| Approval { permission, pattern }).collect()
+    fn load(&self) -> BoxFuture<'_, Vec<Approval>> {
+        Box::pin(async {
+            let approvals = self.approvals.clone();
+            let read = tokio::task::spawn_blocking(move || approvals.read()).await;
+            let kept = read.unwrap_or_else(|error| Err(error.into())).unwrap_or_else(|error| {
+                self.tell("what was allowed for always cannot be read, so haft asks again", &error);
+                Vec::new()
+            });
+            let ours = kept.into_iter().filter(|kept| kept.home == self.home);
+            ours.map(|Kept { permission, pattern, .. }| Approval { permission, pattern }).collect()
+        })
     }
 
     fn add(&self, approvals: &[Approval]) {
@@ -248,17 +253,17 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_kept_is_there_for_the_same_project_in_the_same_folder_alone() {
+    #[tokio::test]
+    async fn what_is_kept_is_there_for_the_same_project_in_the_same_folder_alone() {
         let scene = scene();
         assert!(scene.rows().is_empty());
         let ours = home("p", "/code/p");
         let keeping = scene.keeping(&ours);
         keeping.add(&[approval("bash", "git *"), approval("edit", "*")]);
-        assert_eq!(keeping.load(), [approval("bash", "git *"), approval("edit", "*")]);
-        assert_eq!(scene.keeping(&ours).load().len(), 2);
+        assert_eq!(keeping.load().await, [approval("bash", "git *"), approval("edit", "*")]);
+        assert_eq!(scene.keeping(&ours).load().await.len(), 2);
         for other in [home("p", "/code/q"), home("q", "/code/p"), home("p", "/code"), home("p", "/code/p/sub")] {
-            assert!(scene.keeping(&other).load().is_empty(), "{other:?}");
+            assert!(scene.keeping(&other).load().await.is_empty(), "{other:?}");
         }
     }
 
@@ -308,8 +313,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_newer_file_and_one_that_others_can_write_are_left_alone() {
+    #[tokio::test]
+    async fn a_newer_file_and_one_that_others_can_write_are_left_alone() {
         let scene = scene();
         scene.write("{\"version\":2}");
         assert!(scene.approvals.read().unwrap_err().to_string().contains("newer haft"));
@@ -324,7 +329,7 @@ mod tests {
         assert!(scene.approvals.read().is_err(), "a link is not followed");
         // The gate asks again, and says so once.
         let keeping = scene.keeping(&home("p", "/p"));
-        assert!(keeping.load().is_empty());
+        assert!(keeping.load().await.is_empty());
         keeping.add(&[approval("bash", "a")]);
         assert!(*keeping.told.lock().unwrap());
     }

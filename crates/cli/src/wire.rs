@@ -1,25 +1,23 @@
 //! Puts the parts together: the only place that knows them all.
 
+mod options;
+mod tools;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
-use haft_config::{CommandConfig, Config, Secrets, Sources, Trust};
+use haft_config::{Config, Secrets, Sources, Trust};
 use haft_mcp::client::Servers;
 use haft_permission::{Answerer, Gate, Rule};
 use haft_project::{Caging, Files, Place, Processes, named_shell};
 use haft_protocol::hook::Point;
 use haft_protocol::{Clock, Event, FileEvent};
+use haft_script::Engine;
 use haft_script::plugin::{Opened, Plugin};
-use haft_script::{Engine, Execute, PluginTools};
-use haft_session::{
-    Agent, Agents, Command, Commands, Compaction, InstructionFiles, Model, Named, Options, Past, Questions, Setup,
-    Snapshots, TaskLimits, Tasks, TurnLimits, Workbench,
-};
+use haft_session::{Agent, Agents, Commands, Model, Options, Past, Questions, Setup, Snapshots, Workbench};
 use haft_store::Journal;
-use haft_tool::image::ImageLimits;
-use haft_tool::truncate::Limits;
-use haft_tool::{Hooks, Registry, Solo, Switches};
+use haft_tool::{Hooks, Registry, Solo};
 use haft_toolbox::{Formatters, World};
 use tokio::sync::{broadcast, mpsc};
 
@@ -29,13 +27,9 @@ use crate::backstage::Backstage;
 use crate::files::Watch;
 use crate::folders::{self, Folders};
 use crate::keys::keys;
-use crate::pages::Fetched;
-use crate::render;
-use crate::servers::{self, Told};
 use crate::skills::Found;
 use crate::trust::{self, Asking};
-use crate::worktrees::Trees;
-use crate::{agents, cages, formatters, hooks, models, network, scripts, signed_in, snapshots};
+use crate::{agents, cages, formatters, hooks, models, network, render, scripts, servers, signed_in, snapshots};
 
 /// The variable that holds the token of `haft mcp serve --http`.
 pub(crate) const MCP_TOKEN: &str = "HAFT_MCP_TOKEN";
@@ -155,6 +149,11 @@ impl Ground {
         }
     }
 
+    /// The same with what `change` makes of its hooks.
+    pub(crate) fn hooked(self, change: impl FnOnce(Hooks) -> Hooks) -> Self {
+        Self { hooks: change(self.hooks.clone()), ..self }
+    }
+
     /// The servers of further tools that the settings name. None is started here.
     pub(crate) fn servers(&self) -> Servers {
         self.servers.get_or_init(|| servers::of(self)).clone()
@@ -183,85 +182,6 @@ impl Ground {
         }
     }
 
-    /// The tools there are in this folder. What they change is kept for undo.
-    pub(crate) fn registry(&self) -> Registry {
-        let (files, mut processes) = (self.files(), self.processes.clone());
-        if let Some(snapshots) = self.snapshots.clone() {
-            files.record(Arc::new(snapshots.clone()));
-            processes = processes.recorded(Arc::new(snapshots));
-        }
-        self.tools(files, processes)
-    }
-
-    /// The tools there are in this folder, with these ways to its files and to commands.
-    fn tools(&self, files: Files, processes: Processes) -> Registry {
-        let config = &self.config;
-        let images = ImageLimits {
-            auto_resize: config.images.auto_resize,
-            max_width: config.images.max_width,
-            max_height: config.images.max_height,
-            max_base64_bytes: config.images.max_base64_bytes,
-        };
-        let output = Limits { lines: config.tool_output.max_lines, bytes: config.tool_output.max_bytes };
-        let mut options = haft_toolbox::Options { output, images, ..haft_toolbox::Options::default() };
-        options.command_time = config.flags.bash_timeout.unwrap_or(options.command_time);
-        options.instructions.retain(|name| !(config.flags.no_claude_prompt && name == "CLAUDE.md"));
-        if config.flags.no_project_config {
-            options.instructions.clear();
-        }
-        // What the user says of a tool by name counts more than what offers a group of them.
-        let mut switches = Vec::new();
-        if config.experimental.batch_tool {
-            switches.push(("batch".to_owned(), true));
-        }
-        if config.flags.plan_mode {
-            switches.extend(["plan_enter", "plan_exit"].map(|name| (name.to_owned(), true)));
-        }
-        if config.flags.code_mode {
-            switches.push(("execute".to_owned(), true));
-        }
-        for (name, on) in &config.tools {
-            switches.push((name.clone(), *on));
-            if config.mcp.contains_key(name) {
-                switches.push((servers::tools_of(name), *on));
-            }
-        }
-        options.skills = self.skills().tool();
-        options.after_edit = formatters::after_edit(self);
-        let switches = Switches(switches);
-        let world = World { files, processes };
-        let registry = haft_toolbox::builtin_with(&world, &options);
-        let mut registry = match servers::search(self) {
-            Some(search) => registry.with(search.web()).with(search.code()),
-            None => registry,
-        };
-        // A person's own file counts before a server's tool of the same name.
-        let mut sources = Vec::new();
-        if let Some(engine) = self.scripts() {
-            let doors = scripts::doors(&world);
-            sources.extend(scripts::tool_files(self, &engine, &doors));
-            if !self.plugins.is_empty() {
-                sources.push(Arc::new(PluginTools::new(self.plugins.clone(), doors.clone())));
-            }
-            registry = registry.with(Execute::new(engine, doors));
-        }
-        sources.extend(self.servers().sources());
-        registry.switched(&switches).with_sources(sources).hooked(self.hooks.clone())
-    }
-
-    /// The files here.
-    pub(crate) fn files(&self) -> Files {
-        let Place { directory, worktree, .. } = &self.place;
-        let files = match worktree {
-            Some(top) => Files::with_sandboxes(directory, Some(top), &self.folders.sandboxes(top)),
-            None => Files::new(directory.clone(), None),
-        };
-        if let Some(protection) = self.processes.protection() {
-            files.tell(protection);
-        }
-        files
-    }
-
     /// The agent called `name`, or the one that answers where none is named, with all its rules.
     ///
     /// # Errors
@@ -274,107 +194,6 @@ impl Ground {
     /// The skills there are here.
     pub(crate) fn skills(&self) -> &Found {
         self.skills.get_or_init(|| Found::at(&self.folders, &self.place, &self.config))
-    }
-
-    /// The commands that settings and Markdown files define, and the skills whose names are free.
-    pub(crate) fn commands(&self) -> Vec<Command> {
-        let command = |command: &CommandConfig| Command {
-            name: command.name.clone(),
-            template: command.template.clone(),
-            description: command.description.clone(),
-            agent: command.agent.clone(),
-            model: command.model.clone(),
-            variant: command.variant.clone(),
-            subtask: command.subtask,
-            foreign: false,
-            literal: false,
-        };
-        let mut commands: Vec<Command> = self.config.commands.iter().map(command).collect();
-        let builtin = haft_session::builtin_commands();
-        let taken = |name: &str| commands.iter().chain(&builtin).any(|command| command.name == name);
-        let skills: Vec<Command> = self.skills().commands().into_iter().filter(|skill| !taken(&skill.name)).collect();
-        commands.extend(skills);
-        commands
-    }
-
-    /// Where instructions for the agent are looked for.
-    fn instructions(&self) -> InstructionFiles {
-        let (folders, config) = (&self.folders, &self.config);
-        // What stands in the project is the project's, also where no repository says how far that reaches.
-        let project = self.place.worktree.as_ref().unwrap_or(&self.place.directory);
-        let own = |program: &str| folders.config_home.join(program).join("AGENTS.md");
-        let mut global = vec![own("haft"), own("opencode")];
-        if !config.flags.no_claude_prompt {
-            global.push(folders.home.join(".claude/CLAUDE.md"));
-        }
-        let named = config.instructions.iter().map(|named| Named {
-            pattern: named.pattern.clone(),
-            by_user: !Path::new(&named.origin).starts_with(project),
-        });
-        InstructionFiles {
-            global,
-            named: named.collect(),
-            without_project: config.flags.no_project_config,
-            without_claude: config.flags.no_claude_prompt,
-            home: Some(folders.home.clone()),
-        }
-    }
-
-    /// Most tokens that the definitions of tools of others may take in a request, where the settings say so.
-    pub(crate) fn tools_budget(&self) -> Option<usize> {
-        self.config.tools_budget.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
-    }
-
-    /// What the settings say about sessions.
-    fn options(&self) -> Options {
-        let config = &self.config;
-        for missed in &self.skills().missed {
-            render::complain(&render::spelled(&format!("warning: {missed}")));
-        }
-        Options {
-            models: Some(Arc::new(models::Known(config.clone()))),
-            commands: self.commands(),
-            skills: self.skills().told(),
-            instructions: self.instructions(),
-            notes: vec![Arc::new(Told(self.servers()))],
-            prompts: Some(Arc::new(Told(self.servers()))),
-            resources: Some(Arc::new(Told(self.servers()))),
-            pages: Some(Arc::new(Fetched::default())),
-            worktrees: Some(Arc::new(Trees { folders: self.folders.clone(), config: config.clone() })),
-            limits: TurnLimits {
-                // More than that many steps is no limit.
-                steps: config.limits.steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)),
-                cost: config.limits.cost,
-            },
-            tools_budget: self.tools_budget(),
-            go_on_when_refused: config.experimental.continue_loop_on_deny,
-            retries: config.limits.retries.map(|retries| u32::try_from(retries).unwrap_or(u32::MAX)),
-            retry_wait: config.limits.retry_wait,
-            home: Some(self.folders.home.clone()),
-            plans: Some(self.folders.plans()),
-            tasks: Tasks {
-                // Deeper than that is no limit.
-                depth: config
-                    .subagent_depth
-                    .map_or(Tasks::default().depth, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
-                closed: config.experimental.primary_tools.clone(),
-                each: task_limits(&config.limits.task),
-                together: task_limits(&config.limits.tasks),
-                wake: config.subagent_wake,
-            },
-            compaction: Compaction {
-                auto: config.compaction.auto,
-                prune: config.compaction.prune,
-                tail_turns: config.compaction.tail_turns,
-                preserve_recent_tokens: config.compaction.preserve_recent_tokens,
-                reserved: config.compaction.reserved,
-            },
-            // Chosen beside the model.
-            small: None,
-            small_chosen: config.small_model.is_some(),
-            gists: config.turn_summaries,
-            past: self.snapshots.clone().map(|snapshots| Past { snapshots, files: self.files() }),
-        }
     }
 
     /// A gate that remembers what is allowed for always in this project, also after the program has ended.
@@ -400,7 +219,7 @@ impl Ground {
     /// Lets plug-ins do what `gate` allows, under the rules of the agent that answers where none is named. What they change
     /// is kept for nobody: undo is for what the agent does.
     fn open_stage(&self, gate: &Gate, answerer: Answerer, extra: &[Rule]) -> Result<()> {
-        if self.plugins.is_empty() {
+        if self.plugins.is_empty() && !scripts::any_tools(self) {
             return Ok(());
         }
         // Where no question can be put there is nobody, but a yes in advance is one all the same.
@@ -545,12 +364,6 @@ impl Ground {
         }
         Ok(outputs)
     }
-}
-
-fn task_limits(limits: &haft_config::TaskLimits) -> TaskLimits {
-    let haft_config::TaskLimits { cost, tokens, steps, time } = *limits;
-    // More than that many steps is no limit.
-    TaskLimits { cost, tokens, steps: steps.map(|steps| u32::try_from(steps).unwrap_or(u32::MAX)), time }
 }
 
 /// What is remembered of the files in `place`, if anything is. Broken settings are not in the way of taking back.

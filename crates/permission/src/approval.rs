@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use futures::future::BoxFuture;
+
 use crate::rule::{Action, Rule, decide, decide_opaque};
 
 /// Leave that a person gave for always: for exactly this permission, and what matches this pattern.
@@ -13,12 +15,13 @@ pub struct Approval {
     pub pattern: String,
 }
 
-/// Keeps approvals beyond the life of a gate. Both calls may use a disk, briefly, and neither fails: whatever goes
-/// wrong is told to the user by the keeper, and means that a person is asked again.
+/// Keeps approvals beyond the life of a gate. Neither call fails: whatever goes wrong is told to the user by the keeper,
+/// and means that a person is asked again.
 pub trait Keeper: Send + Sync {
-    /// What was approved earlier. Called once for each gate, and only when a question would otherwise be put.
-    fn load(&self) -> Vec<Approval>;
-    /// Keeps more.
+    /// What was approved earlier. Called once for each gate, and only when a question would otherwise be put; again where
+    /// the future was dropped. The question waits for it, and nothing else.
+    fn load(&self) -> BoxFuture<'_, Vec<Approval>>;
+    /// Keeps more. May use a disk, briefly.
     fn add(&self, approvals: &[Approval]);
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::future::BoxFuture;
 use haft_protocol::{Ask, AskId, AskedBy, Clock, Event, Reply, SessionId};
-use tokio::sync::oneshot;
+use tokio::sync::{OnceCell, oneshot};
 
 use self::verdict::{Verdict, advised, deny, judge, nobody, of_plugin};
 use self::waiting::{Answer, MAX_WAITING, State, TakeBack, Waiting};
@@ -33,7 +33,7 @@ struct Inner {
     witness: OnceLock<Arc<dyn Witness>>,
     adviser: OnceLock<Arc<dyn Adviser>>,
     /// Set once the keeper's approvals are among those of `state`.
-    loaded: OnceLock<()>,
+    loaded: OnceCell<()>,
     state: Mutex<State>,
 }
 
@@ -74,7 +74,7 @@ impl Gate {
     pub fn new(clock: Clock, answerer: Answerer, announce: impl Fn(Event) + Send + Sync + 'static) -> Self {
         let announce = Box::new(announce);
         let (keeper, witness, adviser) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let (loaded, state) = (OnceLock::new(), Mutex::default());
+        let (loaded, state) = (OnceCell::new(), Mutex::default());
         Self { inner: Arc::new(Inner { clock, answerer, announce, keeper, witness, adviser, loaded, state }) }
     }
 
@@ -136,7 +136,7 @@ impl Gate {
     async fn verdict(&self, asker: &Asker, rules: &Rules, access: &Access, pen: &Pen) -> Verdict {
         let mut verdict = judge(access, rules, &self.lock().approvals);
         if verdict == Verdict::Ask && self.inner.answerer != Answerer::Yes {
-            self.load();
+            self.load().await;
             verdict = judge(access, rules, &self.lock().approvals);
         }
         verdict = advised(of_plugin(verdict, access, rules), &access.advice, access, rules);
@@ -166,13 +166,14 @@ impl Gate {
     }
 
     /// Takes over what the keeper kept, if that was not done before.
-    fn load(&self) {
+    async fn load(&self) {
         let Some(keeper) = self.inner.keeper.get() else { return };
-        self.inner.loaded.get_or_init(|| {
-            let kept = keeper.load();
+        let loading = self.inner.loaded.get_or_init(async || {
+            let kept = keeper.load().await;
             let mut state = self.lock();
             kept.into_iter().for_each(|approval| state.approvals.add(approval));
         });
+        loading.await;
     }
 
     /// The question that `access` comes to, and for each of its patterns whether it is touchy.

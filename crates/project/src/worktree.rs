@@ -4,13 +4,15 @@
 //! git does the copying. Nothing that a repository or its settings could have run is: no hooks, no filters, no monitors,
 //! no external diffs, and nothing is fetched.
 
+mod git;
+
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, SystemTime};
 
+use self::git::{command, fed, filters, git, paths, said};
 use crate::place::{pointer, repository};
 
 /// Most files that may differ; most uncommitted ones that it begins with.
@@ -318,15 +320,6 @@ fn commit(
     run(&["commit-tree", "--no-gpg-sign", "-p", head, "-m", "what a task began with", &tree], &[]).map(line)
 }
 
-/// The names that git wrote with a zero behind each, in order.
-fn paths(names: &[u8]) -> Vec<PathBuf> {
-    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    let mut all: Vec<PathBuf> = names.map(|name| PathBuf::from(OsString::from_vec(name.to_vec()))).collect();
-    all.sort();
-    all.dedup();
-    all
-}
-
 /// Removes work trees below `folder` that nobody looked after for long. What git keeps of them it forgets by itself.
 fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -368,230 +361,5 @@ fn text(path: &Path) -> Result<Result<Option<String>, &'static str>, WorktreeErr
     })
 }
 
-/// The settings that switch off every filter that `top` knows.
-fn filters(top: &Path) -> Result<Vec<String>, WorktreeError> {
-    let named = git(top, &[], &["config", "-z", "--name-only", "--get-regexp", r"^filter\..*"])?.stdout;
-    let mut quiet = Vec::new();
-    for name in named.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok()) {
-        let Some((driver, _)) = name.strip_prefix("filter.").and_then(|name| name.rsplit_once('.')) else { continue };
-        quiet.extend(["clean=", "smudge=", "process=", "required=false"].map(|end| format!("filter.{driver}.{end}")));
-    }
-    quiet.sort();
-    quiet.dedup();
-    Ok(quiet)
-}
-
-/// Runs git in `folder` with `settings` over all others.
-fn git<A: AsRef<OsStr>>(folder: &Path, settings: &[String], args: &[A]) -> Result<Output, WorktreeError> {
-    command(folder, settings, args).output().map_err(WorktreeError::NoGit)
-}
-
-/// Runs `command` with `input`.
-fn fed(mut command: Command, input: &[u8]) -> Result<Output, WorktreeError> {
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(WorktreeError::NoGit)?;
-    // It reads all before it writes; one that ends early says why.
-    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
-    child.wait_with_output().map_err(WorktreeError::NoGit)
-}
-
-/// git in `folder` with `settings` over all others.
-fn command<A: AsRef<OsStr>>(folder: &Path, settings: &[String], args: &[A]) -> Command {
-    let quiet = [
-        "core.hooksPath=/dev/null",
-        "core.fsmonitor=false",
-        "core.autocrlf=false",
-        "core.untrackedCache=false",
-        "gc.auto=0",
-        "maintenance.auto=false",
-        "submodule.recurse=false",
-        "protocol.allow=never",
-    ];
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder).arg("--no-pager");
-    for setting in quiet.into_iter().chain(settings.iter().map(String::as_str)) {
-        command.arg("-c").arg(setting);
-    }
-    // What the caller's own git is about is not this.
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_COMMON_DIR", "GIT_PREFIX"] {
-        command.env_remove(name);
-    }
-    let fixed =
-        [("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_LITERAL_PATHSPECS", "1"), ("LC_ALL", "C")];
-    command.args(args.iter().map(AsRef::as_ref)).envs(fixed).stdin(Stdio::null());
-    command
-}
-
-/// What git wrote, if it did what it was to.
-fn said(output: Output, what: &str) -> Result<Vec<u8>, WorktreeError> {
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    let why = why.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it did not say why").to_owned();
-    Err(WorktreeError::Git { what: what.to_owned(), why })
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Ground {
-        folder: tempfile::TempDir,
-    }
-
-    impl Ground {
-        /// A repository whose commit has `files`.
-        fn with(files: &[(&str, &str)]) -> Self {
-            let ground = Self { folder: tempfile::tempdir().unwrap() };
-            std::fs::create_dir(ground.top()).unwrap();
-            ground.git(&["init", "-q"]);
-            for (name, text) in files {
-                ground.put(&ground.top(), name, text);
-            }
-            ground.git(&["add", "."]);
-            ground.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "first"]);
-            ground
-        }
-
-        fn top(&self) -> PathBuf {
-            self.folder.path().canonicalize().unwrap().join("top")
-        }
-
-        fn git(&self, args: &[&str]) {
-            assert!(Command::new("git").arg("-C").arg(self.top()).args(args).status().unwrap().success(), "{args:?}");
-        }
-
-        fn put(&self, top: &Path, name: &str, text: &str) {
-            let path = top.join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-
-        fn tree(&self, name: &str) -> Worktree {
-            Worktree::add(&self.top(), &self.folder.path().join("trees"), name).unwrap()
-        }
-    }
-
-    fn lines(changed: &[(usize, &str)]) -> String {
-        let line =
-            |at: usize| changed.iter().find(|(n, _)| *n == at).map_or(at.to_string(), |(_, text)| (*text).to_owned());
-        (0..20).map(|at| line(at) + "\n").collect()
-    }
-
-    #[test]
-    fn each_file_is_merged_with_what_stands_in_the_project() {
-        let plain = lines(&[]);
-        let names = ["same", "theirs", "both", "apart", "gone", "gone-here", "gone-both"];
-        let ground = Ground::with(&names.map(|name| (name, plain.as_str())));
-        let tree = ground.tree("one");
-        assert_eq!(tree.merge().unwrap(), Merge::default());
-        let (top, there) = (ground.top(), tree.path().to_owned());
-        ground.put(&there, "theirs", &lines(&[(1, "x")]));
-        ground.put(&there, "sub/new", "new\n");
-        ground.put(&there, "both", &lines(&[(1, "x")]));
-        ground.put(&top, "both", &lines(&[(18, "y")]));
-        ground.put(&there, "apart", &lines(&[(1, "x")]));
-        ground.put(&top, "apart", &lines(&[(1, "y")]));
-        std::fs::remove_file(there.join("gone")).unwrap();
-        std::fs::remove_file(there.join("gone-here")).unwrap();
-        ground.put(&top, "gone-here", &lines(&[(3, "y")]));
-        for top in [&top, &there] {
-            std::fs::remove_file(top.join("gone-both")).unwrap();
-        }
-        ground.put(&there, "raw", "a\u{0}b");
-        let Merge { take, conflicts } = tree.merge().unwrap();
-        let take: Vec<_> = take.iter().map(|(path, text)| (path.to_str().unwrap(), text.as_deref())).collect();
-        let both = lines(&[(1, "x"), (18, "y")]);
-        let theirs = lines(&[(1, "x")]);
-        let want = [("both", Some(&*both)), ("gone", None), ("sub/new", Some("new\n")), ("theirs", Some(&*theirs))];
-        assert_eq!(take, want);
-        let conflicts: Vec<_> = conflicts.iter().map(|(path, why)| (path.to_str().unwrap(), why.as_str())).collect();
-        let want = [
-            ("apart", "both changed the same lines"),
-            ("gone-here", "it was removed, and changed in the project"),
-            ("raw", "it is no text, so it is not carried over"),
-        ];
-        assert_eq!(conflicts, want);
-        // What was committed there counts too.
-        let commit = ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "second"];
-        assert!(Command::new("git").arg("-C").arg(&there).args(commit).status().unwrap().success());
-        assert_eq!(tree.merge().unwrap().take.len(), 4);
-        tree.remove().unwrap();
-        assert!(!there.exists() && top.join("apart").exists());
-    }
-
-    #[test]
-    fn one_that_stands_is_found_again_with_what_it_began_with() {
-        let ground = Ground::with(&[("a", "1\n")]);
-        ground.put(&ground.top(), "a", "2\n");
-        let (folder, tree) = (ground.folder.path().join("trees"), ground.tree("one"));
-        ground.put(tree.path(), "a", "3\n");
-        let again = Worktree::standing(&ground.top(), &folder, "one").unwrap().unwrap();
-        assert_eq!(again.merge().unwrap(), tree.merge().unwrap());
-        assert_eq!(again.changed().unwrap(), [PathBuf::from("a")]);
-        assert!(Worktree::standing(&ground.top(), &folder, "other").unwrap().is_none());
-        // A folder that only looks like one, and one that was put in its place.
-        std::fs::create_dir(folder.join("other")).unwrap();
-        assert!(Worktree::standing(&ground.top(), &folder, "other").unwrap().is_none());
-        again.remove().unwrap();
-        assert!(Worktree::standing(&ground.top(), &folder, "one").unwrap().is_none());
-    }
-
-    #[test]
-    fn what_its_git_file_is_made_to_say_counts_for_nothing() {
-        let ground = Ground::with(&[("a", "1\n")]);
-        let other = Ground::with(&[("b", "1\n")]);
-        let tree = ground.tree("one");
-        ground.put(tree.path(), "a", "2\n");
-        std::fs::write(tree.path().join(".git"), format!("gitdir: {}\n", other.top().join(".git").display())).unwrap();
-        assert_eq!(tree.changed().unwrap(), [PathBuf::from("a")]);
-    }
-
-    #[test]
-    fn nothing_of_the_repositorys_is_run() {
-        let ground = Ground::with(&[("a", "a\n"), (".gitattributes", "* filter=evil diff=evil\n")]);
-        let ran = ground.folder.path().join("ran");
-        let run = format!("touch {}; cat", ran.display());
-        for key in
-            ["filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "diff.evil.command", "core.fsmonitor"]
-        {
-            ground.git(&["config", key, &run]);
-        }
-        ground.git(&["config", "filter.evil.required", "true"]);
-        for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
-            let path = ground.top().join(".git/hooks").join(hook);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, format!("#!/bin/sh\n{run}\n")).unwrap();
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            std::fs::set_permissions(path, mode).unwrap();
-        }
-        let tree = ground.tree("one");
-        ground.put(tree.path(), "a", "b\n");
-        assert_eq!(tree.merge().unwrap().take, [(PathBuf::from("a"), Some("b\n".to_owned()))]);
-        tree.remove().unwrap();
-        assert!(!ran.exists());
-    }
-
-    #[test]
-    fn there_are_bounds_and_what_is_old_goes() {
-        let ground = Ground::with(&[("a", "a\n")]);
-        let folder = ground.folder.path().join("trees");
-        for n in 0..MAX_TREES {
-            std::fs::create_dir_all(folder.join(n.to_string())).unwrap();
-        }
-        let error = Worktree::add(&ground.top(), &folder, "x").unwrap_err().to_string();
-        assert!(error.starts_with("32 work trees stand in "), "{error}");
-        let old = SystemTime::now() - 2 * OLD;
-        std::fs::File::open(folder.join("3")).unwrap().set_modified(old).unwrap();
-        let tree = Worktree::add(&ground.top(), &folder, "x").unwrap();
-        assert!(!folder.join("3").exists() && tree.path().join("a").exists());
-    }
-
-    #[test]
-    fn without_a_commit_there_is_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = Worktree::add(folder.path(), &folder.path().join("trees"), "x").unwrap_err().to_string();
-        assert!(error.contains("has no commit yet"), "{error}");
-    }
-}
+mod tests;

@@ -24,6 +24,8 @@ pub(crate) struct Background(Arc<Shared>);
 struct Shared {
     inner: Mutex<Inner>,
     news: Notify,
+    /// For all who wait for the end of one.
+    ends: Notify,
 }
 
 #[derive(Default)]
@@ -101,6 +103,20 @@ impl Background {
         inner.ended.push_back(notice);
         drop(inner);
         self.0.news.notify_one();
+        self.0.ends.notify_waiters();
+    }
+
+    /// Waits until the task `id` is not at work here.
+    pub(crate) async fn ended(&self, id: &SessionId) {
+        loop {
+            let mut next = std::pin::pin!(self.0.ends.notified());
+            // Before the look, so that no end falls in between.
+            next.as_mut().enable();
+            if !self.is_at_work(id) {
+                return;
+            }
+            next.await;
+        }
     }
 
     /// Takes out what is to be told.
@@ -202,6 +218,7 @@ pub(crate) fn unreported(messages: &[Turned]) -> Vec<(SessionId, String)> {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
     use haft_protocol::Clock;
 
     use super::*;
@@ -230,6 +247,20 @@ mod tests {
         background.begin(&ids[MAX_BEHIND]).unwrap();
         background.stop();
         assert!(ears[1..].iter().all(|ears| ears.stop.is_cancelled()) && !ears[0].stop.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_end_of_a_task_hears_of_it() {
+        let (background, clock) = (Background::default(), Clock::scripted(1));
+        let ids: Vec<SessionId> = (0..2).map(|_| clock.mint()).collect();
+        background.ended(&ids[0]).await;
+        let _ears: Vec<Ears> = ids.iter().map(|id| background.begin(id).unwrap()).collect();
+        let mut ended = std::pin::pin!(background.ended(&ids[0]));
+        assert_eq!(ended.as_mut().now_or_never(), None);
+        background.end(notice(&ids[1]));
+        assert_eq!(ended.as_mut().now_or_never(), None);
+        background.end(notice(&ids[0]));
+        ended.await;
     }
 
     #[test]

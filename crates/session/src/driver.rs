@@ -1,5 +1,7 @@
 //! Owns one session: its record, its history and the turn that runs.
 
+mod aside;
+mod asked;
 mod past;
 
 use std::sync::Arc;
@@ -7,39 +9,33 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft_permission::Asker;
-use haft_protocol::{
-    Event, Failure, History, Message, MessageId, PartKind, Session as Record, Status, ToolState, TurnSummary, Turned,
-};
+use haft_protocol::{Event, Failure, History, MessageId, PartKind, Session as Record, Status, ToolState};
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
-use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::assemble::Projection;
-use crate::background::Notice;
+use crate::background::{Background, Notice};
 use crate::cast::{Cast, Casting};
 use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
 use crate::diffs::Tally;
 use crate::error::{SessionError, TurnError};
-use crate::fold::Planned;
-use crate::gist::{Gist, Written, written};
+use crate::gist::{Gist, written};
 use crate::hand_over::Wish;
-use crate::hands::SHELL;
-use crate::hooked::{of, opening};
+use crate::hooked::opening;
 use crate::instructions::Instructions;
 use crate::intake::Taken;
 use crate::kin::Kin;
 use crate::left_open::{CUT_OFF, close_below, report_cut_off};
-use crate::prompt::{Delivery, title};
+use crate::prompt::Delivery;
 use crate::recover::close_all;
 use crate::role::{Memory, Role};
 use crate::sent::Sent;
 use crate::setup::Setup;
 use crate::side_by_side::GRACE_OF_TASKS;
-use crate::title::{Titled, Titling, found};
+use crate::title::{Titling, found};
 use crate::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
@@ -116,9 +112,14 @@ impl Driver {
         Ok(driver)
     }
 
+    /// The tasks that go on behind the session.
+    pub(crate) fn background(&self) -> Background {
+        self.memory.kin.background.clone()
+    }
+
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
         let mut desk = Desk::new(Arc::clone(&self.setup), self.record.clone(), self.memory.clone());
-        let background = self.memory.kin.background.clone();
+        let background = self.background();
         loop {
             if let Some((taken, done)) = desk.queued.pop_front() {
                 self.begin(Ok(taken), done, &mut desk, &mut inbox).await;
@@ -329,184 +330,6 @@ impl Driver {
     async fn read_again(&mut self) {
         if let Ok(history) = self.setup.journal.history(&self.record.id).await {
             (self.history, self.projection) = (history, Projection::default());
-        }
-    }
-
-    /// Runs a command that the person typed, and keeps it. No model is asked.
-    async fn shell(&mut self, command: String, done: Answer, desk: &mut Desk, inbox: &mut mpsc::Receiver<Inbox>) {
-        let end = self.run_shell(command, desk, inbox).await;
-        if end.is_err() {
-            self.read_again().await;
-        }
-        let _ = done.send(end);
-        desk.end();
-    }
-
-    async fn run_shell(
-        &mut self,
-        command: String,
-        desk: &mut Desk,
-        inbox: &mut mpsc::Receiver<Inbox>,
-    ) -> Result<TurnEnd, SessionError> {
-        let words =
-            PartKind::Text { text: BY_HAND.to_owned(), synthetic: true, ignored: false, time: None, metadata: None };
-        let taken = Taken {
-            id: self.setup.clock.mint(),
-            cast: Arc::clone(&self.role.cast),
-            title: title(&command),
-            parts: vec![words],
-            format: None,
-            delivery: Delivery::default(),
-        };
-        let prompt = self.keep_prompt(&taken).await?;
-        let first = prompt.clone();
-        let by_hand = self.role.calls.by_hand(&self.setup.registry);
-        let call = Planned {
-            part: self.setup.clock.mint(),
-            call: format!("{prompt}_{SHELL}"),
-            name: SHELL.to_owned(),
-            arguments: json!({ "command": command }).to_string(),
-            metadata: None,
-        };
-        self.status(Status::Busy);
-        let cancel = CancellationToken::new();
-        let (_arrive, mut arrivals) = mpsc::channel(1);
-        let turn = self.begin_turn(prompt.clone(), prompt, &mut arrivals, cancel.clone());
-        let end = {
-            let mut turn = std::pin::pin!(turn.run_by_hand(by_hand, call).instrument(tracing::info_span!("shell")));
-            let mut listening = true;
-            loop {
-                tokio::select! {
-                    end = &mut turn => break end,
-                    // Prompts are taken in meanwhile and begin when it has ended.
-                    wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
-                }
-            }
-        };
-        self.sum_up(&first).await;
-        self.status(Status::Idle);
-        end.map_err(SessionError::from)
-    }
-
-    /// Waits a little for what is done beside the turns, and tells hooks that the session is closed.
-    async fn settle(&mut self, done: oneshot::Sender<()>) {
-        self.ended().await;
-        let until = Instant::now() + SETTLE;
-        while self.titling.is_some() || self.gist.is_some() {
-            tokio::select! {
-                titled = found(&mut self.titling) => self.entitle(titled).await,
-                written = written(&mut self.gist) => self.describe(written).await,
-                () = tokio::time::sleep_until(until) => break,
-            }
-        }
-        (self.titling, self.gist) = (None, None);
-        let _ = done.send(());
-    }
-
-    /// Tells hooks that the session is closed, once.
-    async fn ended(&mut self) {
-        if std::mem::replace(&mut self.told_of_end, true) || self.memory.kin.depth > 0 {
-            return;
-        }
-        let (hooks, of) = (self.setup.registry.hooks(), of(&self.record.id, None));
-        if tokio::time::timeout(GRACE_OF_HOOKS, hooks.session_end(&of)).await.is_err() {
-            tracing::warn!("hooks took too long to hear that the session is closed, and were stopped");
-        }
-    }
-
-    /// Keeps a title that was found. Without it the session has the one that it began with.
-    async fn entitle(&mut self, titled: Titled) {
-        let Self { setup, record, history, memory, .. } = self;
-        if let Err(error) = titled.keep(setup, record, history, &memory.kin).await {
-            tracing::warn!(error = %haft_tool::with_causes(&error), "the title is not kept");
-        }
-    }
-
-    /// Keeps the title that a person gave. One that is still being found counts no more.
-    async fn rename(&mut self, title: String) -> Result<(), SessionError> {
-        let mut record = self.record.clone();
-        record.title = title;
-        record.time.updated = self.setup.clock.now_ms();
-        let info = Box::new(record.clone());
-        let renamed = Event::SessionUpdated { session_id: record.id.clone(), info };
-        record_all(&self.setup, &mut self.history, vec![renamed]).await?;
-        self.record = record;
-        Ok(())
-    }
-
-    /// Has what a turn came to said in words, because somebody asked for it.
-    async fn describe_turn(
-        &mut self,
-        prompt: Option<&MessageId>,
-        desk: &mut Desk,
-        inbox: &mut mpsc::Receiver<Inbox>,
-    ) -> Result<TurnSummary, SessionError> {
-        // One that is being written by itself would say the same.
-        self.gist = None;
-        let Self { setup, record, history, memory, .. } = self;
-        let mut gist = Some(Gist::asked(setup, record, history, prompt, &memory.kin)?);
-        let (cancel, mut listening) = (CancellationToken::new(), true);
-        let written = loop {
-            tokio::select! {
-                written = written(&mut gist) => break written,
-                () = cancel.cancelled() => return Err(SessionError::NoSummary("it was stopped".to_owned())),
-                // Prompts are taken in meanwhile and begin when it has ended.
-                wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
-            }
-        };
-        let kept = written.keep(setup, record, history, &memory.kin).await?;
-        kept.ok_or_else(|| SessionError::NoSummary("the model said nothing; the log says why".to_owned()))
-    }
-
-    /// Keeps what was written on a turn. Without it nothing is amiss.
-    async fn describe(&mut self, written: Written) {
-        let Self { setup, record, history, memory, .. } = self;
-        if let Err(error) = written.keep(setup, record, history, &memory.kin).await {
-            tracing::warn!(error = %haft_tool::with_causes(&error), "what a turn came to is not kept");
-        }
-    }
-
-    /// Sums the conversation up because somebody asked for it.
-    async fn compact(
-        &mut self,
-        focus: Option<String>,
-        done: Answer,
-        desk: &mut Desk,
-        inbox: &mut mpsc::Receiver<Inbox>,
-    ) {
-        if self.record.revert.is_some() {
-            return drop(done.send(Err(SessionError::TakenBack(self.record.id.clone()))));
-        }
-        self.status(Status::Busy);
-        let end = self.run_compaction(focus, desk, inbox).await;
-        self.status(Status::Idle);
-        if end.is_err() {
-            self.read_again().await;
-        }
-        let _ = done.send(end.map_err(SessionError::from));
-        desk.end();
-    }
-
-    async fn run_compaction(
-        &mut self,
-        focus: Option<String>,
-        desk: &mut Desk,
-        inbox: &mut mpsc::Receiver<Inbox>,
-    ) -> Result<TurnEnd, TurnError> {
-        let is_prompt = |turned: &&Turned| matches!(turned.info, Message::User(_));
-        let last = self.history.messages().iter().rfind(is_prompt).ok_or(TurnError::NothingToSumUp)?;
-        let (last, cancel) = (last.info.id().clone(), CancellationToken::new());
-        self.role.equip(&self.setup, &self.memory).await;
-        let (_arrive, mut arrivals) = mpsc::channel(1);
-        let turn = self.begin_turn(last.clone(), last, &mut arrivals, cancel.clone());
-        let mut turn = std::pin::pin!(turn.run_compaction(focus).instrument(tracing::info_span!("compaction")));
-        let mut listening = true;
-        loop {
-            tokio::select! {
-                end = &mut turn => return end,
-                // Prompts are taken in meanwhile and begin when it has ended.
-                wake = inbox.recv(), if listening => listening = desk.wake(wake, &cancel),
-            }
         }
     }
 

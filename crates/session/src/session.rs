@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::background::Background;
 use crate::cast::Casting;
 use crate::desk::Inbox;
 use crate::driver::Driver;
@@ -27,6 +28,7 @@ const MAX_INBOX: usize = 32;
 pub struct Session {
     id: SessionId,
     inbox: mpsc::Sender<Inbox>,
+    background: Background,
 }
 
 impl Session {
@@ -123,13 +125,14 @@ impl Session {
     fn start(id: SessionId, driver: Driver, among: Option<&TaskTracker>) -> (Self, JoinHandle<()>) {
         let (inbox, wake) = mpsc::channel(MAX_INBOX);
         let span = tracing::info_span!("session", session.id = %id);
+        let background = driver.background();
         // The task ends by itself when the last handle is dropped, which closes the inbox.
         let work = driver.run(wake).instrument(span);
         let task = match among {
             Some(among) => tokio::spawn(among.track_future(work)),
             None => tokio::spawn(work),
         };
-        (Self { id, inbox }, task)
+        (Self { id, inbox, background }, task)
     }
 
     /// Its id.
@@ -309,6 +312,14 @@ impl Session {
         let (done, rest) = oneshot::channel();
         self.inbox.send(Inbox::Rest(done)).await.map_err(|_| ended())?;
         rest.await.map_err(|_| ended())?.transpose()
+    }
+
+    /// Waits until the task `id` that goes on behind this session has ended, at once where it is none. The session is told
+    /// of it then, after the step that runs or in a turn of its own.
+    ///
+    /// Dropping the future stops nothing.
+    pub async fn ended(&self, id: &SessionId) {
+        self.background.ended(id).await;
     }
 
     /// Stops the turn that runs, if one does, and the tasks that go on behind it, and forgets the prompts that are not

@@ -8,126 +8,40 @@
 
 mod commit;
 mod disk;
+mod fates;
 mod gather;
 mod point;
+mod since;
+mod wanted;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use haft_permission::{Access, Asker, Effect, Gate, Grant};
-use haft_project::Files;
-use haft_protocol::{
-    Clock, Event, FileDiff, History, MessageId, Part, PartId, PartKind, RetryTime, Revert, Session as Record,
-    SessionId, Turned,
-};
-use haft_snapshot::undo::{Left, Planned, Step, plan, same, together};
+use haft_protocol::{Clock, Event, History, Part, PartKind, RetryTime, Revert, Session as Record, SessionId, Turned};
+use haft_snapshot::undo::{Planned, Step, plan, together};
 use haft_snapshot::{Change, Hash, Keep, State};
 use haft_store::Journal;
 use haft_tool::with_causes;
 
-use self::disk::Done;
-pub(crate) use self::gather::Patch;
+use self::fates::{fates, lost, settle_fates};
 use self::gather::{Below, Gathered, gather};
 use self::point::NoPoint;
-pub(crate) use self::point::Point;
+use self::since::without;
 use crate::calls::everything;
-use crate::diffs::{self, Tally, file_diff, within};
+use crate::diffs::{self, Tally, file_diff};
 use crate::error::SessionError;
 use crate::past::Past;
+
+pub(crate) use self::gather::Patch;
+pub(crate) use self::point::Point;
+pub(crate) use self::since::{diffs, since, tally};
+pub use self::wanted::{Fate, Force, Rewind, Rewound, To, Why};
 
 /// Longest diff that a session keeps of what was taken back, in bytes.
 const MAX_DIFF: usize = 256 * 1024;
 /// The permission that a person's own undo is noted under.
 const UNDO: &str = "undo";
-
-/// Where a session is to go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum To {
-    /// Before the last prompt that still counts.
-    Back,
-    /// Behind the first prompt that was taken back.
-    Forth,
-    /// Before this message, or before a part of it. One that a model wrote stands for the prompt that it answers, unless
-    /// something was said before the part.
-    Before(MessageId, Option<PartId>),
-    /// To its end: nothing is taken back any more.
-    End,
-}
-
-/// Which files are changed though somebody else changed them since. What they hold is kept before.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Force {
-    /// None.
-    #[default]
-    Nothing,
-    /// All.
-    Everything,
-    /// These; absolute.
-    These(Vec<PathBuf>),
-}
-
-/// What is wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewind {
-    /// Where to.
-    pub to: To,
-    /// What is forced.
-    pub force: Force,
-    /// Nothing is changed: it is only said what would be.
-    pub only_look: bool,
-}
-
-impl Rewind {
-    /// To there, forcing nothing.
-    pub fn to(to: To) -> Self {
-        Self { to, force: Force::Nothing, only_look: false }
-    }
-}
-
-/// What came of it, or would.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rewound {
-    /// The files, in the order in which they are changed.
-    pub files: Vec<Fate>,
-    /// The words of the prompts that are taken back now and were not before, oldest first; or of those that are brought
-    /// again.
-    pub prompts: Vec<String>,
-    /// What is taken back from now on.
-    pub revert: Option<Revert>,
-    /// What was not kept any more, in sentences for people.
-    pub notes: Vec<String>,
-}
-
-impl Rewound {
-    /// Whether something was left that should have been changed.
-    pub fn is_partial(&self) -> bool {
-        self.files.iter().any(|fate| fate.left.is_some())
-    }
-}
-
-/// What becomes of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fate {
-    /// The file, absolute.
-    pub path: PathBuf,
-    /// The same as people see it: relative to the work tree, a folder with a `/` behind it.
-    pub file: String,
-    /// How it changes; `None` where it stays as it is.
-    pub diff: Option<FileDiff>,
-    /// Why not all of it is done, if so.
-    pub left: Option<Why>,
-}
-
-/// Why a file was not, or not wholly, changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// Somebody else changed it since. It can be forced.
-    Theirs,
-    /// What it was is not known, and why.
-    Uncovered(String),
-    /// It could not be done, and why.
-    Failed(String),
-}
 
 /// The hand that takes back: everything that it works on.
 pub(crate) struct Hand<'a> {
@@ -374,16 +288,6 @@ impl Hand<'_> {
     }
 }
 
-impl Force {
-    fn covers(&self, path: &Path) -> bool {
-        match self {
-            Force::Nothing => false,
-            Force::Everything => true,
-            Force::These(paths) => paths.iter().any(|forced| path.starts_with(forced)),
-        }
-    }
-}
-
 /// The messages of a session that are not taken back, and how many are.
 pub fn shown<'a>(record: &Record, history: &'a History) -> (&'a [Turned], usize) {
     let messages = history.messages();
@@ -436,124 +340,6 @@ fn list(keep: &Keep, patch: &Patch) -> Vec<Change> {
             patch.files.iter().map(change).collect()
         }
     }
-}
-
-/// What was changed since the message `first`, by the session and those below it, the latest first; all where it is
-/// `None`.
-pub(crate) async fn since(
-    journal: &Journal,
-    id: &SessionId,
-    history: &History,
-    first: Option<&MessageId>,
-) -> Result<Vec<Patch>, SessionError> {
-    let point = match first {
-        None => None,
-        Some(first) => {
-            let no_message = || SessionError::NoMessage { session: id.clone(), message: first.clone() };
-            Some(Point::whole(history, first).ok_or_else(no_message)?)
-        }
-    };
-    Ok(gather(journal, id, history, point.as_ref(), Below::Read).await?.patches)
-}
-
-/// What the turn of `prompt`, or the whole session, has done to files that is not taken back.
-pub(crate) async fn diffs(
-    journal: &Journal,
-    past: &Past,
-    id: &SessionId,
-    prompt: Option<&MessageId>,
-) -> Result<Vec<FileDiff>, SessionError> {
-    let record = journal.session(id).await?.ok_or_else(|| SessionError::Unknown(id.clone()))?;
-    let history = journal.history(id).await?;
-    let no_message = |message: &MessageId| SessionError::NoMessage { session: id.clone(), message: message.clone() };
-    let (from, until) = match prompt {
-        None => (None, record.revert.as_ref().and_then(|revert| Point::of(revert, &history))),
-        Some(message) => {
-            let from = point::find(&history, None, &To::Before(message.clone(), None)).ok().flatten();
-            let from = from.ok_or_else(|| no_message(message))?;
-            let until = point::find(&history, Some(&from), &To::Forth).ok().flatten();
-            (Some(from), until)
-        }
-    };
-    let patches = gather(journal, id, &history, from.as_ref(), Below::Read).await?.patches;
-    let hidden = match &until {
-        None => Gathered::default(),
-        Some(until) => gather(journal, id, &history, Some(until), Below::Read).await?,
-    };
-    let patches = without(patches, &hidden);
-    Ok(tally(past, Tally::default(), patches).await.diffs())
-}
-
-/// `patches` without those that are `hidden`.
-fn without(patches: Vec<Patch>, hidden: &Gathered) -> Vec<Patch> {
-    let hidden: HashSet<&PartId> = hidden.patches.iter().map(|patch| &patch.part.id).collect();
-    patches.into_iter().filter(|patch| !hidden.contains(&patch.part.id)).collect()
-}
-
-/// Adds what `patches`, the latest first, come to.
-pub(crate) async fn tally(past: &Past, mut tally: Tally, patches: Vec<Patch>) -> Tally {
-    let past = past.clone();
-    let added = blocking(move || {
-        let keep = past.snapshots.keep();
-        let changes = patches.iter().rev().flat_map(|patch| {
-            let mut changes = list(keep, patch);
-            changes.reverse();
-            changes
-        });
-        tally.add(&past.files, keep, changes);
-        tally
-    });
-    added.await.unwrap_or_default()
-}
-
-/// What is planned, as it is told.
-fn fates(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Fate> {
-    let (until, mut room) = (diffs::soon(), diffs::room());
-    let mut fate = |planned: &Planned| {
-        let is_folder = [Some(&planned.now), planned.to.as_ref()].into_iter().flatten().any(is_folder);
-        let file = files.title(&planned.path) + if is_folder { "/" } else { "" };
-        let diff = planned.to.as_ref().map(|to| file_diff(&file, &planned.now, to, keep, until));
-        let diff = diff.map(|diff| within(diff, &mut room));
-        let left = planned.left.as_ref().map(|left| match left {
-            Left::Theirs => Why::Theirs,
-            Left::Uncovered { why } => Why::Uncovered(why.clone()),
-        });
-        Fate { path: planned.path.clone(), file, diff, left }
-    };
-    plan.iter().map(&mut fate).collect()
-}
-
-fn is_folder(state: &State) -> bool {
-    matches!(state, State::Folder { .. })
-}
-
-/// Takes down what came of each file, and returns what was really changed.
-fn settle_fates(fates: &mut [Fate], plan: &[Planned], outcomes: &[Done]) -> Vec<Change> {
-    let mut done = Vec::new();
-    for ((fate, planned), outcome) in fates.iter_mut().zip(plan).zip(outcomes) {
-        let Some(to) = &planned.to else { continue };
-        match outcome {
-            Done::Made => {
-                done.push(Change { path: planned.path.clone(), before: planned.now.clone(), after: to.clone() });
-                continue;
-            }
-            // A folder in which somebody keeps something is theirs by now, and nothing is lost.
-            Done::Holds if *to == State::Absent => {}
-            Done::Holds => fate.left = Some(Why::Failed("the folder there is not empty".to_owned())),
-            Done::Theirs => fate.left = Some(Why::Theirs),
-            Done::Failed(why) => fate.left = Some(Why::Failed(why.clone())),
-        }
-        fate.diff = None;
-    }
-    done
-}
-
-/// What was changed though it was not any more what taking back had left.
-fn lost(taken_back: &[Change], done: &[Change]) -> Vec<Change> {
-    let after: HashMap<&Path, &State> =
-        taken_back.iter().map(|change| (change.path.as_path(), &change.after)).collect();
-    let is_lost = |change: &&Change| after.get(change.path.as_path()).is_some_and(|after| !same(after, &change.before));
-    done.iter().filter(is_lost).cloned().collect()
 }
 
 fn revert(point: &Point, snapshot: Option<String>, diff: Option<String>) -> Revert {

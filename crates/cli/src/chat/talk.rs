@@ -1,27 +1,29 @@
 //! The chat: the person's lines to the agent, and what happens back to the person.
 
+mod follow;
+mod turns;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use haft_permission::Answerer;
-use haft_protocol::{Event, Id, Message, Reply, Session as Record, SessionId, Status, Tokens, User};
-use haft_session::{Agent, Agents, Delivery, NewSession, Session, SessionError, Setup, TurnEnd};
+use haft_protocol::{Event, Id, Session as Record, SessionId, Tokens};
+use haft_session::{Agent, Agents, NewSession, Session, SessionError, Setup, TurnEnd};
 use haft_store::Journal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
 use super::asks::{Asks, Desk};
 use super::commands::{Meant, meant, unknown};
 use super::editor::{Complete, Draft, Input, LineSource, Mode, Prompt};
 use super::lists;
-use super::status::{self, Turn, Window};
-use crate::commands::run::{rules, unusual};
+use super::status::Window;
+use crate::commands::run::rules;
 use crate::models::{self, NO_MODEL_YET};
 use crate::render::{Looks, Render, clean, size};
-use crate::report::{Exit, describe, describe_within};
+use crate::report::{Exit, describe};
 use crate::signals::Endings;
 use crate::wire::Ground;
 
@@ -453,269 +455,6 @@ impl Talk {
         prompts.into_iter().collect()
     }
 
-    /// Says it to the agent.
-    pub(super) async fn say(&mut self, draft: Draft) {
-        let session = match self.session().await {
-            Ok(session) => session,
-            Err(error) if self.setup.is_none() && self.chosen.name.is_none() => {
-                tracing::info!(error = format!("{error:#}"), "no model");
-                return self.face.note(NO_MODEL_YET.lines().map(str::to_owned).collect());
-            }
-            Err(error) => return self.complain(&describe(&error)),
-        };
-        let delivery = if draft.later { Delivery::Queue } else { Delivery::Steer };
-        let mut prompt = match haft_session::Prompt::with_files(draft.text, draft.files).await {
-            Ok(prompt) => prompt.agent(&self.agent).delivery(delivery),
-            Err(error) => return self.complain(&describe(&error.into())),
-        };
-        if let Some(name) = self.chosen.name.clone().filter(|_| self.chosen.is_named) {
-            prompt = prompt.model(name, self.chosen.variant.clone());
-        }
-        if self.running.is_some() {
-            let told = match draft.later {
-                true => "queued: it is read once this turn has ended",
-                false => {
-                    "queued: it is read after the step that runs; Ctrl-Q or /queue instead of Enter: after the turn"
-                }
-            };
-            self.face.note(vec![self.looks.paint.dim(told)]);
-        }
-        self.start(async move { session.prompt(prompt).await });
-    }
-
-    /// Runs a command line that the person typed.
-    async fn shell(&mut self, line: String) {
-        if self.running.is_some() {
-            return self.complain("a turn runs; wait for its end, or stop it with Ctrl-C, and run the command then");
-        }
-        match self.session().await {
-            Ok(session) => {
-                self.begin(false, true);
-                self.turns.spawn(async move { session.shell(line).await });
-            }
-            Err(error) => self.complain(&describe(&error)),
-        }
-    }
-
-    /// Runs `turn`, which asks a model.
-    pub(super) fn start(&mut self, turn: impl Future<Output = Result<TurnEnd, SessionError>> + Send + 'static) {
-        self.begin(true, true);
-        self.turns.spawn(turn);
-    }
-
-    fn begin(&mut self, asks_model: bool, is_awaited: bool) {
-        let before = self.record.as_ref().map(|record| (record.tokens, record.cost)).unwrap_or_default();
-        let began_ms = self.setup.as_ref().map_or(0, |setup| setup.clock.now_ms());
-        let (began, notes) = (Instant::now(), Vec::new());
-        self.running.get_or_insert(Running { began, began_ms, before, asks_model, is_awaited, notes });
-    }
-
-    /// Whether something runs, which is then said.
-    pub(super) fn is_busy(&mut self, name: &str) -> bool {
-        let busy = self.running.is_some();
-        if busy {
-            self.complain(&format!("a turn runs; wait for its end, or stop it with Ctrl-C, and say /{name} then"));
-        }
-        busy
-    }
-
-    /// One who waited for a turn was told of its end.
-    async fn ended(&mut self, end: Result<Result<TurnEnd, SessionError>, tokio::task::JoinError>) {
-        let note = match end {
-            Ok(Ok(end)) => {
-                self.failed = false;
-                told(&end)
-            }
-            Ok(Err(error)) => {
-                self.failed = true;
-                Some(self.looks.paint.red(&clean(&describe_within(error))))
-            }
-            Err(error) => {
-                self.failed = true;
-                Some(self.looks.paint.red(&format!("error: the turn crashed: {error}; what is stored is kept")))
-            }
-        };
-        let Some(running) = &mut self.running else { return };
-        if let Some(note) = note.filter(|note| !running.notes.contains(note)) {
-            running.notes.push(note);
-        }
-        if self.turns.is_empty() {
-            self.finish();
-        }
-    }
-
-    /// Says what there is to say at the end of a turn.
-    fn finish(&mut self) {
-        let Some(running) = self.running.take() else { return };
-        self.face.rest();
-        let mut lines: Vec<String> =
-            running.notes.iter().flat_map(|note| note.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
-        if running.asks_model {
-            let (tokens, cost) = self.record.as_ref().map(|record| (record.tokens, record.cost)).unwrap_or_default();
-            let turn = Turn {
-                agent: self.headed.0.clone(),
-                model: self.headed.1.clone(),
-                took: running.began.elapsed(),
-                tokens: status::since(&running.before.0, &tokens),
-                cost: cost - running.before.1,
-                window: self.window,
-            };
-            lines.push(self.looks.paint.dim(&lists::one_line(&status::line(&turn))));
-        }
-        self.face.note(lines);
-        if let (true, Some(setup)) = (self.chosen.is_named && !self.failed, &self.setup) {
-            models::remember(&setup.model.reference, &self.ground.folders);
-        }
-    }
-
-    /// Shows what was told. Whether something else is to be read now.
-    async fn follow(&mut self, event: Result<Event, RecvError>) -> bool {
-        let event = match event {
-            Ok(event) => event,
-            Err(RecvError::Lagged(_)) => {
-                self.catch_up().await;
-                return true;
-            }
-            // The journal ends after the chat.
-            Err(RecvError::Closed) => return std::future::pending().await,
-        };
-        self.show(&event, false);
-        if let Event::PermissionAsked(ask) = &event {
-            if let (true, Some(setup)) = (self.auto, &self.setup) {
-                // One that was taken back meanwhile needs no answer.
-                let _ = setup.gate.reply(&ask.id, Reply::Once);
-                return false;
-            }
-            let who = self.who(&ask.session_id).await;
-            self.asks.leave(ask.clone(), who);
-            return true;
-        }
-        if let Event::QuestionAsked(inquiry) = &event {
-            let who = self.who(&inquiry.session_id).await;
-            self.asks.question(inquiry.clone(), who);
-            return true;
-        }
-        if self.follow_status(&event) {
-            return true;
-        }
-        let Some(setup) = &self.setup else { return false };
-        self.asks.is_stale(Desk { gate: &setup.gate, questions: &setup.questions })
-    }
-
-    /// Follows a turn that nobody here waits for: one that began with the end of a task. Whether it began or ended.
-    fn follow_status(&mut self, event: &Event) -> bool {
-        let Event::SessionStatus { session_id, status } = event else { return false };
-        let is_here = self.session.as_ref().is_some_and(|session| session.id() == session_id);
-        if !is_here || !self.turns.is_empty() {
-            return false;
-        }
-        match (status, &self.running) {
-            (Status::Busy | Status::Retry { .. }, None) => self.begin(true, false),
-            (Status::Idle, Some(Running { is_awaited: false, .. })) => self.finish(),
-            (Status::Busy | Status::Retry { .. } | Status::Idle, _) => return false,
-        }
-        true
-    }
-
-    /// Shows one event, and keeps what it says of the session.
-    fn show(&mut self, event: &Event, stored: bool) {
-        if self.session.as_ref().is_none_or(|session| session.id() != event.session_id()) {
-            return;
-        }
-        if let Event::SessionCreated { info, .. } | Event::SessionUpdated { info, .. } = event {
-            self.record = Some(info.clone());
-        }
-        if let Event::MessageUpdated { info, .. } = event {
-            match &**info {
-                Message::User(User { agent, model, summary, .. }) => {
-                    // One agent let another go on: the person's next words are for that one.
-                    let is_followed = self.running.is_some() && self.agent == self.headed.0 && *agent != self.headed.0;
-                    if is_followed && self.agents.primaries().any(|primary| primary.name == *agent) {
-                        self.agent.clone_from(agent);
-                    }
-                    self.head(agent, &format!("{}/{}", model.provider_id, model.model_id));
-                    if let Some(summary) = summary.as_ref().filter(|summary| summary.body.is_some())
-                        && std::mem::take(&mut self.wants_summary)
-                    {
-                        self.face.note(lists::summary(summary, self.looks.paint));
-                    }
-                }
-                Message::Assistant(answer) => {
-                    self.head(&answer.agent, &format!("{}/{}", answer.provider_id, answer.model_id));
-                    if answer.tokens != Tokens::default() {
-                        self.window = Window::of(&answer.tokens, self.reads());
-                    }
-                }
-            }
-        }
-        match stored {
-            true => self.face.show_stored(event),
-            false => self.face.show(event),
-        }
-    }
-
-    /// Says who answers, where that is another one than before.
-    fn head(&mut self, agent: &str, model: &str) {
-        let now = (agent.to_owned(), model.to_owned());
-        if self.headed != now {
-            self.headed = now;
-            self.face.head(agent, model);
-        }
-    }
-
-    /// How many tokens the model that answers reads at once; 0 where that is not known.
-    fn reads(&self) -> u64 {
-        let Some(setup) = &self.setup else { return 0 };
-        if setup.model.name() == self.headed.1 {
-            return setup.model.limits.context;
-        }
-        models::choose(Some(&self.headed.1), &self.ground.config).map_or(0, |model| model.limits.context)
-    }
-
-    /// Shows all that was told so far.
-    async fn catch_all(&mut self, events: &mut Receiver<Event>) {
-        loop {
-            match events.try_recv() {
-                Ok(event) => drop(self.follow(Ok(event)).await),
-                Err(TryRecvError::Lagged(_)) => self.catch_up().await,
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
-            }
-        }
-    }
-
-    /// Shows what was missed while the screen was slower than the model: the store has it all.
-    async fn catch_up(&mut self) {
-        let (Some(session), Some(setup)) = (self.session.clone(), self.setup.clone()) else { return };
-        let began = self.running.as_ref().map_or(u64::MAX, |running| running.began_ms);
-        let Ok(history) = self.journal.history(session.id()).await else { return };
-        for turned in history.messages().iter().filter(|turned| turned.info.created() >= began) {
-            let info = Box::new(turned.info.clone());
-            self.show(&Event::MessageUpdated { session_id: session.id().clone(), info }, true);
-            for part in &turned.parts {
-                let (session_id, part) = (session.id().clone(), Box::new(part.clone()));
-                self.show(&Event::PartUpdated { session_id, part, time: setup.clock.now_ms() }, true);
-            }
-        }
-        // Questions are not stored; those that wait were asked before.
-        for ask in setup.gate.waiting() {
-            let who = self.who(&ask.session_id).await;
-            self.asks.leave(Box::new(ask), who);
-        }
-        for inquiry in setup.questions.waiting() {
-            let who = self.who(&inquiry.session_id).await;
-            self.asks.question(Box::new(inquiry), who);
-        }
-    }
-
-    /// The agent of a task, if it is one that asks.
-    async fn who(&self, asks: &SessionId) -> Option<String> {
-        if self.session.as_ref().is_some_and(|session| session.id() == asks) {
-            return None;
-        }
-        let record = self.journal.session(asks).await.ok().flatten();
-        Some(record.and_then(|record| record.agent).unwrap_or_else(|| "of a task".to_owned()))
-    }
-
     /// Says what is wrong.
     pub(super) fn complain(&mut self, text: &str) {
         let lines = clean(text).lines().map(|line| self.looks.paint.yellow(line)).collect();
@@ -742,19 +481,6 @@ impl Talk {
         }
         self.ground.dispose().await;
         if self.failed && !self.is_terminal { Exit::Failed } else { Exit::Done }
-    }
-}
-
-/// What a person should know about how a turn ended.
-fn told(end: &TurnEnd) -> Option<String> {
-    match end {
-        TurnEnd::Finished(reason) => unusual(reason).map(str::to_owned),
-        TurnEnd::Limit { steps } => {
-            Some(format!("stopped after {steps} steps, which is the limit; say `continue` to go on"))
-        }
-        TurnEnd::Circles { tool } => Some(format!("stopped: the model made the same call of {tool} over and over")),
-        TurnEnd::Refused => Some("stopped, because you refused a call; say what you want instead to go on".to_owned()),
-        TurnEnd::Aborted => Some("stopped; what was said and done is kept".to_owned()),
     }
 }
 

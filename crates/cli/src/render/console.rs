@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::screen::{self, Raw, Size};
-use super::style::{clipped, shown_width};
+use super::style::{clipped, folded, shown_width};
 
 /// The lines at the bottom of this process's terminal. There is one terminal, and whoever prints to it (the run, the log, a
 /// complaint) must know what stands there.
@@ -239,7 +239,12 @@ pub(crate) fn print_beside(text: &str) {
     // Nobody there to read it is no error.
     let _ = match drawn.is_empty() || !screen::errors_are_terminal() {
         true => screen::beside("", text, ""),
-        false => screen::beside(&drawn.erased(screen::size().columns), text, &drawn.drawn()),
+        false => {
+            let columns = screen::size().columns;
+            let lines = text.lines().flat_map(|line| folded(&screen::line(line), columns.saturating_sub(1)));
+            let text: String = lines.map(|line| line + "\n").collect();
+            screen::beside(&drawn.erased(columns), &text, &drawn.drawn())
+        }
     };
 }
 

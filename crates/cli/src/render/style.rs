@@ -145,6 +145,83 @@ pub(super) fn shown_width(text: &str) -> usize {
     columns
 }
 
+/// `text`, which may hold codes of [`painted`], broken between words so that no line takes more than `columns`. What goes
+/// on stands below where the text begins, unless that leaves it less than half of the line. A word that is wider by itself
+/// is broken where the line ends.
+pub(super) fn folded(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(2);
+    if shown_width(text) <= columns {
+        return vec![text.to_owned()];
+    }
+    let signs = signs(text);
+    let blanks = |signs: &[Sign<'_>]| signs.iter().take_while(|sign| sign.char == ' ').count();
+    let indent = Some(blanks(&signs)).filter(|indent| indent * 2 <= columns).unwrap_or_default();
+    let mut lines = Vec::new();
+    let mut rest = &signs[..];
+    while !rest.is_empty() {
+        let margin = if lines.is_empty() { 0 } else { indent };
+        let (line, behind) = rest.split_at(fitting(rest, columns - margin));
+        lines.push(format!("{}{}", " ".repeat(margin), written(line)));
+        rest = &behind[blanks(behind)..];
+    }
+    lines
+}
+
+/// A sign, with the codes of the style that it has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sign<'a> {
+    char: char,
+    codes: &'a str,
+}
+
+/// The signs of `text`, without its codes.
+fn signs(text: &str) -> Vec<Sign<'_>> {
+    let (mut signs, mut codes, mut rest) = (Vec::new(), "", text);
+    while let Some(char) = rest.chars().next() {
+        let end = if char == '\u{1b}' { rest.find('m').map_or(rest.len(), |end| end + 1) } else { char.len_utf8() };
+        let (piece, behind) = rest.split_at(end);
+        rest = behind;
+        match piece {
+            "\u{1b}[0m" => codes = "",
+            piece if char == '\u{1b}' => codes = piece,
+            _ => signs.push(Sign { char, codes }),
+        }
+    }
+    signs
+}
+
+/// How many of `signs` go into a line of so many columns: all, else those before the last blank that does.
+fn fitting(signs: &[Sign<'_>], columns: usize) -> usize {
+    let (mut taken, mut end, mut begun) = (0, None, false);
+    for (at, Sign { char, .. }) in signs.iter().enumerate() {
+        let wide = char_width(*char);
+        // Scripts without blanks may break before each sign.
+        if begun && (*char == ' ' || wide > 1) && taken <= columns {
+            end = Some(at);
+        }
+        begun |= *char != ' ';
+        taken += wide;
+        if taken > columns {
+            return end.unwrap_or(at.max(1));
+        }
+    }
+    signs.len()
+}
+
+/// `signs` as a terminal takes them, without blanks at the end.
+fn written(signs: &[Sign<'_>]) -> String {
+    let end = signs.iter().rposition(|sign| sign.char != ' ').map_or(0, |last| last + 1);
+    let alike = signs[..end].chunk_by(|one, next| one.codes == next.codes);
+    let painted = alike.map(|run| {
+        let text: String = run.iter().map(|sign| sign.char).collect();
+        match run.first().map_or("", |sign| sign.codes) {
+            "" => text,
+            codes => format!("{codes}{text}\u{1b}[0m"),
+        }
+    });
+    painted.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,5 +243,28 @@ mod tests {
         row("\u{1b}[2mabc\u{1b}[0m", 2, "\u{1b}[2mab\u{1b}[0m");
         row("e\u{301}e\u{301}", 1, "e\u{301}");
         assert_eq!(shown_width("\u{1b}[1;2mab漢\u{1b}[0m"), 4);
+    }
+
+    #[test]
+    fn a_long_text_is_broken_between_its_words() {
+        let row = |text: &str, columns: usize, want: &[&str]| {
+            let got = folded(text, columns);
+            assert_eq!(got, want, "{text:?} in {columns}");
+            assert!(got.iter().all(|line| shown_width(line) <= columns.max(2)), "{text:?} in {columns}");
+        };
+        row("", 5, &[""]);
+        row("one two", 7, &["one two"]);
+        row("one two three", 7, &["one two", "three"]);
+        row("one two three", 8, &["one two", "three"]);
+        row("one   two", 5, &["one", "two"]);
+        row("abcdefgh ij", 5, &["abcde", "fgh", "ij"]);
+        row("  one two three", 8, &["  one", "  two", "  three"]);
+        // An indent that leaves no room is none for what goes on.
+        row("      one two", 9, &["      one", "two"]);
+        row("漢字漢字", 5, &["漢字", "漢字"]);
+        row("e\u{301}e\u{301} x", 2, &["e\u{301}e\u{301}", "x"]);
+        row("ab", 0, &["ab"]);
+        // Each line has the looks of its words, and ends them.
+        row("\u{1b}[2mone two\u{1b}[0m x", 5, &["\u{1b}[2mone\u{1b}[0m", "\u{1b}[2mtwo\u{1b}[0m x"]);
     }
 }

@@ -10,7 +10,8 @@ use haft_protocol::{
 
 use super::console::Console;
 use super::markdown::Look;
-use super::screen::Size;
+use super::screen::{self, Size};
+use super::style::folded;
 use super::tool_line::{doing, latest, task_ended};
 use super::usage::used;
 use super::wait;
@@ -466,7 +467,9 @@ impl<W: Write + Send> Render for Terminal<W> {
     fn note(&mut self, lines: Vec<String>) {
         // What is said to the person is said at once.
         let still = std::mem::take(&mut self.still);
-        self.print(Kind::Note, lines);
+        // In the last column a terminal is undecided about the next line.
+        let columns = self.console.size().columns.saturating_sub(1);
+        self.print(Kind::Note, lines.iter().flat_map(|text| folded(&screen::line(text), columns)).collect());
         if still {
             self.step_aside();
         } else {

@@ -1,5 +1,7 @@
 //! `haft session replay` and `haft session pack`.
 
+mod whole;
+
 use serde_json::{Value, json};
 
 use crate::support::{Machine, RUNG, Ran};
@@ -213,7 +215,7 @@ fn without_a_cage_no_command_is_run_again() {
     let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
     let told = machine.haft(&["session", "replay", &id, "--json"]).ok().json();
     assert_eq!((&told["same"], &told["calls"]), (&json!(true), &json!(1)), "{told:#}");
-    assert_eq!(told["skipped"], json!(["bash touch ran: a replay gives no leave for it"]));
+    assert_eq!(told["skipped"], json!(["bash touch ran: no command is run without a cage"]));
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::agent;
 use crate::shown::{Secrets, show};
 use expect_test::{Expect, expect};
 use std::fs;

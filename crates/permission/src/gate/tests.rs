@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use futures::future::BoxFuture;
 use haft_protocol::MessageId;
 
 use super::*;
@@ -268,9 +269,9 @@ struct Kept {
 }
 
 impl Keeper for Kept {
-    fn load(&self) -> Vec<Approval> {
+    fn load(&self) -> BoxFuture<'_, Vec<Approval>> {
         *self.loads.lock().unwrap() += 1;
-        self.approvals.lock().unwrap().clone()
+        Box::pin(std::future::ready(self.approvals.lock().unwrap().clone()))
     }
 
     fn add(&self, approvals: &[Approval]) {

@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::is_models;
 use crate::fold::item;
 
+/// Why a vendor ends an answer that it goes on with: see [`Finish::pauses`].
+const PAUSED: &str = "pause_turn";
+
 /// How an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -19,10 +22,21 @@ pub enum End {
 
 /// The answers that a model gave in `history`, in order, each with how it ended.
 pub fn answers(history: &History) -> Vec<(Answer, End)> {
-    history.messages().iter().filter(|turned| is_models(turned)).map(answer).collect()
+    let messages = history.messages();
+    let next = |at: usize| messages.get(at + 1).is_some_and(|next| goes_on(&messages[at], next));
+    let own = (0..messages.len()).filter(|&at| is_models(&messages[at]));
+    own.map(|at| answer(&messages[at], next(at))).collect()
 }
 
-fn answer(turned: &Turned) -> (Answer, End) {
+/// Whether `next` goes on with `turned` without a word in between, as it does where a vendor paused.
+fn goes_on(turned: &Turned, next: &Turned) -> bool {
+    match (&turned.info, &next.info) {
+        (Message::Assistant(one), Message::Assistant(other)) => is_models(next) && one.parent_id == other.parent_id,
+        _ => false,
+    }
+}
+
+fn answer(turned: &Turned, goes_on: bool) -> (Answer, End) {
     let (mut chunks, mut calls, mut usage) = (Vec::new(), Vec::new(), None);
     for part in &turned.parts {
         match &part.kind {
@@ -34,8 +48,8 @@ fn answer(turned: &Turned) -> (Answer, End) {
                 chunks.extend((!text.is_empty()).then(|| Chunk::Reasoning(text.clone())));
                 chunks.push(Chunk::ReasoningEnd { item: item(metadata.as_ref()) });
             }
-            // What a batch made has its calls' numbers in front.
-            PartKind::Tool { call_id, tool, state, metadata } if !is_inner(call_id, turned) => {
+            // What a batch or a program made has its calls' numbers in front.
+            PartKind::Tool { call_id, tool, state, metadata } if made_by(call_id, turned).is_none() => {
                 calls.push(Chunk::ToolCall {
                     id: call_id.clone(),
                     name: tool.clone(),
@@ -68,6 +82,7 @@ fn answer(turned: &Turned) -> (Answer, End) {
     }
     let end = if calls.is_empty() { End::Done } else { End::Calls };
     let finish = match &turned.info {
+        Message::Assistant(_) if goes_on && end == End::Done => Finish::Other(PAUSED.to_owned()),
         Message::Assistant(answer) => finish(answer.finish.as_deref(), end),
         Message::User(_) => Finish::Unknown,
     };
@@ -80,7 +95,7 @@ fn answer(turned: &Turned) -> (Answer, End) {
 }
 
 /// `answer` with the folder `was` called `is` in the arguments of its calls.
-pub fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
+pub(super) fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
     let moved = |beat| match beat {
         Beat::Chunk(Chunk::ToolCall { id, name, arguments, item }) => {
             let arguments = if was.is_empty() { arguments } else { arguments.replace(was, is) };
@@ -91,12 +106,12 @@ pub fn elsewhere(answer: Answer, was: &str, is: &str) -> Answer {
     Answer { beats: answer.beats.into_iter().map(moved).collect(), ..answer }
 }
 
-/// Whether another call of the same answer made this one.
-pub(super) fn is_inner(call: &str, turned: &Turned) -> bool {
-    let Some((number, by)) = call.strip_prefix('i').and_then(|rest| rest.split_once('_')) else { return false };
+/// The call of the same answer that made this one, if one did.
+pub(super) fn made_by<'a>(call: &'a str, turned: &Turned) -> Option<&'a str> {
+    let (number, by) = call.strip_prefix('i')?.split_once('_')?;
     let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
     let is_call = |part: &haft_protocol::Part| matches!(&part.kind, PartKind::Tool { call_id, .. } if call_id == by);
-    is_number && turned.parts.iter().any(is_call)
+    (is_number && turned.parts.iter().any(is_call)).then_some(by)
 }
 
 /// The arguments as JSON text. What was no call is played as one that is none: it was never run, and is not now.

@@ -1,16 +1,14 @@
 //! Whether the tools did the same.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, VecDeque};
 
 use haft_protocol::{History, PartKind, ToolState, Turned};
 use haft_tool::INVALID;
 use serde::Serialize;
+use serde_json::Value;
 
-use super::answers::is_inner;
+use super::answers::made_by;
 use super::{Normal, is_models};
-
-/// Tools whose results come from elsewhere: the network, a person.
-const ELSEWHERE: [&str; 4] = ["webfetch", "websearch", "codesearch", "question"];
 
 /// What came of comparing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -26,7 +24,7 @@ pub struct Compared {
 /// Where the two runs part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// In which answer of the model, counted from 1.
+    /// In which answer of the model, counted from 1; of what a person ran, behind which.
     pub step: usize,
     /// The tool, or `file`.
     pub tool: String,
@@ -40,71 +38,89 @@ pub struct Difference {
     pub replayed: String,
 }
 
-/// Compares the results of the calls in two histories of the same answers. `names` makes their texts comparable: of the
-/// first, then of the second.
-pub fn compare(recorded: &History, replayed: &History, normal: (&Normal, &Normal)) -> Compared {
+/// How two runs are held against each other.
+pub struct Ways<'a> {
+    /// What makes the texts of the recorded one comparable.
+    pub was: Normal,
+    /// The same for the other.
+    pub is: Normal,
+    /// Why the result of a tool with these arguments says nothing about the project, where that is so.
+    pub passes: &'a (dyn Fn(&str, &Value) -> Option<&'static str> + Sync),
+}
+
+/// A call of a history.
+struct Call<'a> {
+    /// What tells it from others in both runs.
+    key: String,
+    step: usize,
+    tool: &'a str,
+    state: &'a ToolState,
+}
+
+/// Compares the results of the calls in two histories of the same answers.
+pub fn compare(recorded: &History, replayed: &History, ways: &Ways<'_>) -> Compared {
     let mut compared = Compared::default();
-    let steps = |history: &'_ History| {
-        history.messages().iter().filter(|turned| is_models(turned)).cloned().collect::<Vec<_>>()
-    };
-    let (was, is) = (steps(recorded), steps(replayed));
-    for (step, turned) in was.iter().enumerate() {
-        let again = is.get(step);
-        for part in &turned.parts {
-            let PartKind::Tool { call_id, tool, state, .. } = &part.kind else { continue };
-            let what = what(tool, state);
-            if tool == INVALID || ELSEWHERE.contains(&tool.as_str()) {
-                compared.skipped.push(format!("{what}: it does not depend on the project alone"));
-                continue;
-            }
-            let now = again.and_then(|again| state_of(again, call_id, turned));
-            if let Some(why) = now.and_then(|now| closed(state, now)) {
-                compared.skipped.push(format!("{what}: {why}"));
-                continue;
-            }
-            let (old, new) = (normal.0.of(&told(state)), normal.1.of(&now.map(told).unwrap_or_default()));
-            if old == new {
-                compared.same += 1;
-                continue;
-            }
-            let (line, recorded, replayed) = parting(&old, &new);
-            let (tool, step) = (tool.clone(), step + 1);
-            compared.difference = Some(Difference { step, tool, what, line, recorded, replayed });
-            return compared;
+    let mut again: HashMap<String, VecDeque<&ToolState>> = HashMap::new();
+    for call in calls(replayed, &ways.is) {
+        again.entry(call.key).or_default().push_back(call.state);
+    }
+    for Call { key, step, tool, state } in calls(recorded, &ways.was) {
+        let now = again.get_mut(&key).and_then(VecDeque::pop_front);
+        let what = what(tool, state);
+        if let Some(why) = passed(tool, state, now, ways) {
+            compared.skipped.push(format!("{what}: {why}"));
+            continue;
         }
+        let (old, new) = (ways.was.of(&told(state)), ways.is.of(&now.map(told).unwrap_or_default()));
+        if old == new {
+            compared.same += 1;
+            continue;
+        }
+        let (line, recorded, replayed) = parting(&old, &new);
+        compared.difference = Some(Difference { step, tool: tool.to_owned(), what, line, recorded, replayed });
+        break;
     }
     compared
 }
 
-/// The calls that were denied.
-pub fn denied(history: &History) -> HashSet<String> {
-    let parts = history.messages().iter().flat_map(|turned| &turned.parts);
-    let denied = parts.filter_map(|part| match &part.kind {
-        PartKind::Tool { call_id, state, .. } => is_denied(state).then(|| call_id.clone()),
-        _ => None,
-    });
-    denied.collect()
+/// The calls of `history`, in order.
+fn calls<'a>(history: &'a History, normal: &Normal) -> Vec<Call<'a>> {
+    let (mut calls, mut step) = (Vec::new(), 0);
+    for turned in history.messages() {
+        let by_model = is_models(turned);
+        step += usize::from(by_model);
+        for part in &turned.parts {
+            let PartKind::Tool { call_id, tool, state, .. } = &part.kind else { continue };
+            let key = if by_model { key(call_id, turned, tool, state, normal) } else { format!("by hand {tool}") };
+            calls.push(Call { key, step, tool, state });
+        }
+    }
+    calls
 }
 
-fn is_denied(state: &ToolState) -> bool {
-    matches!(state, ToolState::Error { metadata: Some(metadata), .. } if metadata.get("kind").is_some_and(|kind| kind == "denied"))
+/// What tells a call of a model from others: the id that the model gave it. One that another call made is known by that
+/// one and by what it is, for nobody knows in which order calls come that are made side by side.
+fn key(id: &str, turned: &Turned, tool: &str, state: &ToolState, normal: &Normal) -> String {
+    match made_by(id, turned) {
+        Some(by) => format!("{by} {tool} {}", normal.of(&input(state).map(Value::to_string).unwrap_or_default())),
+        None => id.to_owned(),
+    }
 }
 
 /// Why a result says nothing, if it does not.
-fn closed(was: &ToolState, now: &ToolState) -> Option<&'static str> {
-    (is_denied(now) && !is_denied(was)).then_some("a replay gives no leave for it")
+fn passed(tool: &str, was: &ToolState, now: Option<&ToolState>, ways: &Ways<'_>) -> Option<&'static str> {
+    if tool == INVALID {
+        return Some("it was no call");
+    }
+    if let Some(why) = (ways.passes)(tool, input(was).unwrap_or(&Value::Null)) {
+        return Some(why);
+    }
+    (now.is_some_and(is_denied) && !is_denied(was)).then_some("a replay gives no leave for it")
 }
 
-/// The state of the call in `again` that is the one called `id` in `turned`.
-fn state_of<'a>(again: &'a Turned, id: &str, turned: &Turned) -> Option<&'a ToolState> {
-    let calls = |turned: &'a Turned, inner: bool| {
-        turned.parts.iter().filter_map(move |part| match &part.kind {
-            PartKind::Tool { call_id, state, .. } if is_inner(call_id, turned) == inner => Some((call_id, state)),
-            _ => None,
-        })
-    };
-    let inner = is_inner(id, turned);
-    calls(again, inner).find(|(call, _)| *call == id).map(|(_, state)| state)
+/// Whether a call was denied.
+pub(super) fn is_denied(state: &ToolState) -> bool {
+    matches!(state, ToolState::Error { metadata: Some(metadata), .. } if metadata.get("kind").is_some_and(|kind| kind == "denied"))
 }
 
 /// What the model was told of the result.
@@ -116,15 +132,20 @@ fn told(state: &ToolState) -> String {
     }
 }
 
-fn what(tool: &str, state: &ToolState) -> String {
-    let about = match state {
+/// The arguments of a call, as far as there are any.
+pub(super) fn input(state: &ToolState) -> Option<&Value> {
+    match state {
         ToolState::Completed { input, .. } | ToolState::Error { input, .. } | ToolState::Running { input, .. } => {
-            ["command", "filePath", "path", "pattern", "description"]
-                .into_iter()
-                .find_map(|key| input.get(key)?.as_str())
+            Some(input)
         }
         ToolState::Pending { .. } => None,
-    };
+    }
+}
+
+fn what(tool: &str, state: &ToolState) -> String {
+    let about = input(state).and_then(|input| {
+        ["command", "filePath", "path", "pattern", "description"].into_iter().find_map(|key| input.get(key)?.as_str())
+    });
     let about = about.unwrap_or_default().lines().next().unwrap_or_default();
     format!("{tool} {about}").trim().to_owned()
 }

@@ -46,8 +46,10 @@ fn word(word: &str, behind: &str) -> String {
     // A full stop or a colon behind it is no part of it.
     let bare = word.trim_end_matches(['.', ':']);
     let tail = &word[bare.len()..];
-    if let Some(kind) = IDS.into_iter().find(|kind| bare.starts_with(kind) && bare.len() > kind.len() + 19) {
-        return format!("{kind}{ANY}{tail}");
+    // A file may be called by an id.
+    let name = bare.rfind('/').map_or(bare, |at| &bare[at + 1..]);
+    if let Some(kind) = IDS.into_iter().find(|kind| name.starts_with(kind) && name.len() > kind.len() + 19) {
+        return format!("{}{kind}{ANY}{tail}", &bare[..bare.len() - name.len()]);
     }
     if is_time(bare) || is_date(bare) || is_span(bare, behind) || is_address(bare) {
         return format!("{ANY}{tail}");
@@ -104,6 +106,7 @@ mod tests {
         row("at 12:30:05 on 2026-05-01", "at … on …");
         row("2026-05-01T12:30:05.123Z x", "… x");
         row("see ses_ffe5dfc516cdeffeDn8wYAEJ52VB6r.", "see ses_….");
+        row("all of it: out/tool_h01a205f87f67001rkHbTsATCVTWXC: grep it", "all of it: out/tool_…: grep it");
         row("ses_1 stays", "ses_1 stays");
         row("wrote /tmp/pytest-3/out.txt", "wrote /tmp/…");
         row("at 0x7f31a0ff", "at …");

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::delete::asked;
 use crate::args::Pack;
-use crate::commands::session::replay::Recorded;
 use crate::folders::Folders;
 use crate::keys::keys;
 use crate::redact::Redact;
+use crate::replay::recorded::Recorded;
 use crate::report::{Exit, Usage};
 use crate::trust::{self, Asking};
 use crate::wire::{self, environment, journal};
@@ -67,13 +67,13 @@ struct Entry {
 pub(crate) async fn run(args: Pack) -> Result<Exit> {
     let id = SessionId::parse(&args.session).map_err(|error| Usage(error.to_string()))?;
     let folders = Folders::find()?;
-    let recorded = Recorded::read(&journal(&folders).await?, &id).await?;
+    let recorded = Recorded::read(&journal(&folders).await?, &id, &folders).await?;
     let redact = Redact::new(secrets(), &folders.home);
     let files = if args.no_files { None } else { Some(before(&folders, &recorded)) };
     let packed = json!({
         "haft": "pack",
         "version": VERSION,
-        "made": { "haft": env!("CARGO_PKG_VERSION"), "os": std::env::consts::OS, "arch": std::env::consts::ARCH },
+        "made": { "haft": env!("CARGO_PKG_VERSION"), "os": std::env::consts::OS, "arch": std::env::consts::ARCH, "outputs": recorded.outputs.display().to_string() },
         "session": conversation(&recorded.record, &recorded.history, args.no_files),
         "tasks": recorded.tasks.iter().map(|(record, history)| conversation(record, history, args.no_files)).collect::<Vec<_>>(),
         "files": files,
@@ -206,8 +206,7 @@ fn bare(part: &Part) -> Value {
 /// Text files that the session changed, as they were before, as far as that is kept.
 fn before(folders: &Folders, recorded: &Recorded) -> BTreeMap<String, Option<String>> {
     let keep = Keep::new(folders.contents());
-    let histories = std::iter::once(&recorded.history).chain(recorded.tasks.iter().map(|(_, history)| history));
-    let parts = histories.flat_map(|history| history.messages()).flat_map(|turned| &turned.parts);
+    let parts = recorded.histories().flat_map(|history| history.messages()).flat_map(|turned| &turned.parts);
     let hashes = parts.filter_map(|part| match &part.kind {
         PartKind::Patch { hash, .. } => hash.parse::<Hash>().ok(),
         _ => None,
@@ -295,7 +294,9 @@ pub(crate) fn open(file: &Path) -> Result<Recorded> {
         (conversation.info, turned.collect::<History>())
     };
     let (record, own) = history(packed.session);
+    let outputs = packed.made["outputs"].as_str().unwrap_or_default().into();
     Ok(Recorded {
+        outputs,
         record,
         history: own,
         tasks: packed.tasks.into_iter().map(history).collect(),

@@ -1,0 +1,82 @@
+//! What a session has done to files since a message.
+
+use std::collections::HashSet;
+
+use haft_protocol::{FileDiff, History, MessageId, PartId, SessionId};
+use haft_store::Journal;
+
+use super::gather::{Below, Gathered, Patch, gather};
+use super::point::Point;
+use super::wanted::To;
+use super::{blocking, list, point};
+use crate::diffs::Tally;
+use crate::error::SessionError;
+use crate::past::Past;
+
+/// What was changed since the message `first`, by the session and those below it, the latest first; all where it is
+/// `None`.
+pub(crate) async fn since(
+    journal: &Journal,
+    id: &SessionId,
+    history: &History,
+    first: Option<&MessageId>,
+) -> Result<Vec<Patch>, SessionError> {
+    let point = match first {
+        None => None,
+        Some(first) => {
+            let no_message = || SessionError::NoMessage { session: id.clone(), message: first.clone() };
+            Some(Point::whole(history, first).ok_or_else(no_message)?)
+        }
+    };
+    Ok(gather(journal, id, history, point.as_ref(), Below::Read).await?.patches)
+}
+
+/// What the turn of `prompt`, or the whole session, has done to files that is not taken back.
+pub(crate) async fn diffs(
+    journal: &Journal,
+    past: &Past,
+    id: &SessionId,
+    prompt: Option<&MessageId>,
+) -> Result<Vec<FileDiff>, SessionError> {
+    let record = journal.session(id).await?.ok_or_else(|| SessionError::Unknown(id.clone()))?;
+    let history = journal.history(id).await?;
+    let no_message = |message: &MessageId| SessionError::NoMessage { session: id.clone(), message: message.clone() };
+    let (from, until) = match prompt {
+        None => (None, record.revert.as_ref().and_then(|revert| Point::of(revert, &history))),
+        Some(message) => {
+            let from = point::find(&history, None, &To::Before(message.clone(), None)).ok().flatten();
+            let from = from.ok_or_else(|| no_message(message))?;
+            let until = point::find(&history, Some(&from), &To::Forth).ok().flatten();
+            (Some(from), until)
+        }
+    };
+    let patches = gather(journal, id, &history, from.as_ref(), Below::Read).await?.patches;
+    let hidden = match &until {
+        None => Gathered::default(),
+        Some(until) => gather(journal, id, &history, Some(until), Below::Read).await?,
+    };
+    let patches = without(patches, &hidden);
+    Ok(tally(past, Tally::default(), patches).await.diffs())
+}
+
+/// `patches` without those that are `hidden`.
+pub(super) fn without(patches: Vec<Patch>, hidden: &Gathered) -> Vec<Patch> {
+    let hidden: HashSet<&PartId> = hidden.patches.iter().map(|patch| &patch.part.id).collect();
+    patches.into_iter().filter(|patch| !hidden.contains(&patch.part.id)).collect()
+}
+
+/// Adds what `patches`, the latest first, come to.
+pub(crate) async fn tally(past: &Past, mut tally: Tally, patches: Vec<Patch>) -> Tally {
+    let past = past.clone();
+    let added = blocking(move || {
+        let keep = past.snapshots.keep();
+        let changes = patches.iter().rev().flat_map(|patch| {
+            let mut changes = list(keep, patch);
+            changes.reverse();
+            changes
+        });
+        tally.add(&past.files, keep, changes);
+        tally
+    });
+    added.await.unwrap_or_default()
+}
