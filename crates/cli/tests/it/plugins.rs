@@ -177,7 +177,7 @@ fn what_a_plug_in_adds_to_the_settings_is_shown_as_it_counts() {
     assert_eq!(debug(&edit)["action"], "deny");
     let shown = debug(&["config"]);
     assert_eq!(shown["config"]["agent"]["critic"]["description"], "Finds faults");
-    assert_eq!(shown["sources"]["/permission/edit"], "a plug-in's hook `config`", "{shown}");
+    assert_eq!(shown["sources"]["/agent/critic/description"], "a plug-in's hook `config`", "{shown}");
     assert!(!named(&debug(&["agents", "--pure"])));
     assert_eq!(debug(&[&edit[..], &["--pure"]].concat())["action"], "allow");
     assert_eq!(debug(&["config", "--pure"])["config"].get("agent"), None);

@@ -99,7 +99,8 @@ fn its_person_gives_leave_or_says_what_to_do_instead() {
 
 #[test]
 fn its_person_answers_questions() {
-    let mut client = Client::new(&Machine::uncaged(&[]));
+    let machine = Machine::uncaged(&[]);
+    let mut client = Client::new(&machine);
     let option = |label: &str| json!({"label": label, "description": format!("as {label}")});
     let question = json!({"question": "Which colour?", "header": "Colour", "options": [option("Red"), option("Blue")]});
     let asked = json!({ "questions": [question] });
