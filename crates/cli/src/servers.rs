@@ -1,6 +1,7 @@
 //! Servers of further tools: from the settings to what speaks with them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,12 +16,15 @@ use haft_permission::{Answerer, Gate};
 use haft_protocol::Clock;
 use haft_session::{Note, Prompts, Resources};
 use haft_tool::image::ImageLimits;
+use haft_vault::Secret;
 use serde_json::{Value, json};
 
 use crate::own_file::{self, OwnFile};
 use crate::render;
 use crate::wire::Ground;
 
+/// The variable that a server finds set whose client is haft.
+const BY_HAFT: &str = "HAFT_MCP_CLIENT";
 /// Where the web is searched where only that is said.
 const EXA: &str = "https://mcp.exa.ai/mcp";
 /// The vendor whose users search there.
@@ -79,7 +83,7 @@ fn settings(ground: &Ground, name: &str, server: &McpServer) -> Settings {
                 Some(cwd) => ground.place.directory.join(cwd),
                 None => ground.place.directory.clone(),
             },
-            environment: environment.clone().into_iter().collect(),
+            environment: std::iter::once((BY_HAFT.to_owned(), Secret::new("1"))).chain(environment.clone()).collect(),
             cage: match mode {
                 SandboxMode::Off => Cage::Off,
                 SandboxMode::WorkspaceWrite => Cage::On { changes: true, network: *network },
@@ -95,12 +99,27 @@ fn settings(ground: &Ground, name: &str, server: &McpServer) -> Settings {
     let call_timeout: Option<Duration> = ground.config.experimental.mcp_timeout;
     Settings {
         name: name.to_owned(),
-        enabled: server.enabled,
+        enabled: server.enabled
+            && !is_again(&ground.place.directory, &server.place, std::env::var_os(BY_HAFT).is_some()),
         timeout: server.timeout,
         call_timeout,
         sampling: server.sampling,
         place,
     }
+}
+
+/// Whether a server would be haft once more for work in `here`: its tools are there already, and the settings that name it
+/// would have it start itself without end. `by_haft`: haft started this program, so any further haft may be such a one.
+fn is_again(here: &Path, place: &McpPlace, by_haft: bool) -> bool {
+    let McpPlace::Local { command, cwd, .. } = place else { return false };
+    let [program, group, verb, arguments @ ..] = command.as_slice() else { return false };
+    if Path::new(program).file_stem() != Some("haft".as_ref()) || group != "mcp" || verb != "serve" {
+        return false;
+    }
+    let named = arguments.iter().skip_while(|word| *word != "--dir").nth(1).map(String::as_str);
+    let dir = named.or_else(|| arguments.iter().find_map(|word| word.strip_prefix("--dir=")));
+    let there = here.join(cwd.as_deref().unwrap_or_default()).join(dir.unwrap_or_default());
+    by_haft || there.canonicalize().ok() == here.canonicalize().ok()
 }
 
 /// How one signs in there, if one does.
@@ -224,6 +243,27 @@ impl own_file::Content for Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn haft_does_not_serve_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        std::fs::create_dir(here.join("other")).unwrap();
+        let row = |command: &[&str], by_haft: bool, want: bool| {
+            let value = json!({"mcp": {"one": {"type": "local", "command": command}}});
+            let given = [("HAFT_CONFIG_CONTENT".to_owned(), value.to_string())];
+            let sources = haft_config::Sources { environment: given.into(), ..haft_config::Sources::default() };
+            let config = haft_config::load(&sources, haft_config::Trust::Given).unwrap();
+            assert_eq!(is_again(here, &config.mcp["one"].place, by_haft), want, "{command:?}");
+        };
+        row(&["haft", "mcp", "serve"], false, true);
+        row(&["/usr/bin/haft", "mcp", "serve", "--auto", "--dir", "."], false, true);
+        row(&["haft", "mcp", "serve", "--dir=other/.."], false, true);
+        row(&["haft", "mcp", "serve", "--dir", "other"], false, false);
+        row(&["haft", "mcp", "serve", "--dir", "other"], true, true);
+        row(&["haft", "mcp", "list"], true, false);
+        row(&["npx", "mcp", "serve"], true, false);
+    }
 
     #[test]
     fn what_was_let_run_is_remembered_by_the_next_process() {

@@ -24,7 +24,7 @@ const MAX_TIME: Duration = Duration::from_secs(30);
 const MAX_MODELS: usize = 500;
 
 /// What a `loader` gives.
-#[derive(Debug, Default, Deserialize, PartialEq)]
+#[derive(Default, Deserialize)]
 struct Loaded {
     options: Options,
     /// Whether it has a `fetch` of its own.
@@ -32,7 +32,7 @@ struct Loaded {
     fetches: bool,
 }
 
-#[derive(Debug, Default, Deserialize, PartialEq)]
+#[derive(Default, Deserialize)]
 struct Options {
     #[serde(rename = "apiKey")]
     api_key: Option<String>,

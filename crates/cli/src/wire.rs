@@ -253,26 +253,42 @@ impl Ground {
         if self.plugins.is_empty() {
             return Ok(self);
         }
-        // Before there is a session nobody is asked.
-        self.plugins()?;
         let mut ground = self.configured().await?;
+        ground.plugins()?;
         signed_in::apply(&ground.plugins, &mut ground.config).await;
         Ok(ground)
     }
 
-    async fn configured(self) -> Result<Self> {
-        if !self.hooks.listen(Point::Config) {
-            return Ok(self);
-        }
+    /// Where the settings are looked for that hold here, with what plug-ins would have them say.
+    ///
+    /// # Errors
+    ///
+    /// When the settings cannot be read any more.
+    pub(crate) async fn plugged(&self) -> Result<Sources> {
         let sources = sources(&self.folders, &self.place);
-        let trust = if self.config.trusted { Trust::Given } else { Trust::Withheld };
-        let shown = haft_config::show(&sources, Secrets::Hidden, trust)?.config;
+        if !self.hooks.listen(Point::Config) {
+            return Ok(sources);
+        }
+        // Before there is a session nobody is asked.
+        self.plugins()?;
+        let shown = haft_config::show(&sources, Secrets::Hidden, self.trust())?.config;
         let said = haft_config::changes(&shown, &self.hooks.config(shown.clone()).await);
-        if said.as_object().is_none_or(serde_json::Map::is_empty) {
+        let is_nothing = said.as_object().is_none_or(serde_json::Map::is_empty);
+        let plugged = if is_nothing { Vec::new() } else { vec![("a plug-in's hook `config`".to_owned(), said)] };
+        Ok(Sources { plugged, ..sources })
+    }
+
+    /// Whether what a project says counts, as it was settled when the settings were read.
+    pub(crate) fn trust(&self) -> Trust<'static> {
+        if self.config.trusted { Trust::Given } else { Trust::Withheld }
+    }
+
+    async fn configured(self) -> Result<Self> {
+        let sources = self.plugged().await?;
+        if sources.plugged.is_empty() {
             return Ok(self);
         }
-        let plugged = vec![("a plug-in's hook `config`".to_owned(), said)];
-        let mut config = haft_config::load(&Sources { plugged, ..sources }, trust)?;
+        let mut config = haft_config::load(&sources, self.trust())?;
         network::follow(&mut config);
         for warning in config.warnings.iter().filter(|warning| !self.config.warnings.contains(warning)) {
             render::complain(&format!("warning: {warning}"));

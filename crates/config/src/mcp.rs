@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use haft_vault::Secret;
 use serde_json::Value;
 
 use crate::sandbox::SandboxMode;
@@ -30,7 +31,7 @@ pub enum McpPlace {
         /// Its working folder, relative to the project's.
         cwd: Option<String>,
         /// Variables that it is given beside those that commands have.
-        environment: BTreeMap<String, String>,
+        environment: BTreeMap<String, Secret>,
         /// What it may change.
         mode: SandboxMode,
         /// Whether it may use the network.
@@ -41,7 +42,7 @@ pub enum McpPlace {
         /// The address.
         url: String,
         /// Headers of each request.
-        headers: BTreeMap<String, String>,
+        headers: BTreeMap<String, Secret>,
         /// How one signs in; `None`: not at all.
         oauth: Option<Box<McpOauth>>,
     },
@@ -53,7 +54,7 @@ pub struct McpOauth {
     /// Who we are there, where that was arranged.
     pub client_id: Option<String>,
     /// The proof of it.
-    pub client_secret: Option<String>,
+    pub client_secret: Option<Secret>,
     /// What is asked for.
     pub scope: Option<String>,
     /// The port on this machine that the browser comes back to.
@@ -88,7 +89,7 @@ pub struct McpIdp {
     /// Who we are there.
     pub client_id: String,
     /// The proof of it.
-    pub client_secret: Option<String>,
+    pub client_secret: Option<Secret>,
     /// The file with the token that says who the person is.
     pub id_token_file: String,
 }
@@ -97,9 +98,9 @@ impl McpServer {
     /// From the checked and merged `value`. `None` where it only switches off what nobody defined.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-        let map = |key: &str| -> BTreeMap<String, String> {
+        let map = |key: &str| -> BTreeMap<String, Secret> {
             let set = value.get(key).and_then(Value::as_object).into_iter().flatten();
-            set.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+            set.filter_map(|(name, value)| Some((name.clone(), Secret::new(value.as_str()?)))).collect()
         };
         let place = match value.get("type")?.as_str()? {
             "local" => {
@@ -142,7 +143,7 @@ fn oauth_of(value: &Value) -> McpOauth {
     };
     McpOauth {
         client_id: text("clientId"),
-        client_secret: text("clientSecret"),
+        client_secret: text("clientSecret").map(Secret::from),
         scope: text("scope"),
         callback_port: value.get("callbackPort").and_then(Value::as_u64).and_then(|port| port.try_into().ok()),
         redirect_uri: text("redirectUri"),
@@ -157,7 +158,7 @@ fn idp_of(value: &Value) -> Option<McpIdp> {
         issuer: text("issuer")?,
         token_url: text("tokenUrl"),
         client_id: text("clientId")?,
-        client_secret: text("clientSecret"),
+        client_secret: text("clientSecret").map(Secret::from),
         id_token_file: text("idTokenFile")?,
     })
 }
@@ -207,6 +208,18 @@ mod tests {
         let idp = json!({"issuer": "https://idp", "clientId": "i", "idTokenFile": "t"});
         let McpGrant::Organisation(idp) = grant(json!({ "idp": idp })).0 else { panic!("no organisation") };
         assert_eq!((idp.issuer.as_str(), idp.id_token_file.as_str()), ("https://idp", "t"));
+    }
+
+    #[test]
+    fn no_secret_of_a_server_is_printed() {
+        let idp = json!({"issuer": "i", "clientId": "c", "clientSecret": "s3cret", "idTokenFile": "t"});
+        let oauth = json!({"clientId": "me", "clientSecret": "s3cret", "idp": idp});
+        let there = json!({"type": "remote", "url": "u", "headers": {"x-key": "s3cret"}, "oauth": oauth});
+        let here = json!({"type": "local", "command": ["x"], "environment": {"KEY": "s3cret"}});
+        for server in [there, here] {
+            let printed = format!("{:?}", McpServer::of(&server).unwrap());
+            assert!(!printed.contains("s3cret") && printed.contains("Secret("), "{printed}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use haft_vault::Secret;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -70,7 +71,7 @@ pub struct ModelConfig {
     /// Further fields of each request.
     pub options: Map<String, Value>,
     /// Further headers of each request.
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, Secret>,
     /// Whether it reads files; not known where nothing is said, as with the next three.
     pub attachment: Option<bool>,
     /// Whether it thinks.

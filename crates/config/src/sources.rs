@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Where to look.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Sources {
     /// The user's home.
     pub home: PathBuf,
@@ -27,6 +27,13 @@ pub struct Sources {
     /// What plug-ins would have in the settings, by who says it: strongest of all, and judged like the settings of a project
     /// that nobody trusts.
     pub plugged: Vec<(String, serde_json::Value)>,
+}
+
+impl std::fmt::Debug for Sources {
+    /// Leaves out what may hold a key: the environment, and texts of settings.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sources").field("directory", &self.directory).finish_non_exhaustive()
+    }
 }
 
 /// One text of settings, in the order in which they are laid over each other.
@@ -162,4 +169,17 @@ impl Sources {
 /// OpenCode's files in `folder`, then haft's.
 fn pair(folder: &Path) -> [Place; 4] {
     ["opencode.json", "opencode.jsonc", "haft.json", "haft.jsonc"].map(|name| Place::File(folder.join(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_variable_is_printed() {
+        let environment = BTreeMap::from([("KEY".to_owned(), "s3cret".to_owned())]);
+        let organisation = vec![("https://o.example".to_owned(), "s3cret".to_owned())];
+        let printed = format!("{:?}", Sources { environment, organisation, ..Sources::default() });
+        assert!(!printed.contains("s3cret"), "{printed}");
+    }
 }

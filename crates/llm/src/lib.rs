@@ -47,7 +47,6 @@ pub mod rescue;
 pub mod retry;
 pub mod schema;
 mod script;
-mod secret;
 mod server;
 mod sse;
 mod steering;
@@ -60,6 +59,8 @@ use serde_json::Value;
 pub use answer::{Answer, Beat, FailKind, Failing, Step};
 pub use chunk::{Chunk, Finish, Item, Usage};
 pub use error::LlmError;
+/// What keys are handed in as.
+pub use haft_vault::Secret;
 pub use http::SetupError;
 pub use manners::Manners;
 pub use messages::Messages;
@@ -68,7 +69,6 @@ pub use playlist::Playlist;
 pub use record::Recorder;
 pub use request::{AssistantPart, Content, Format, Message, Purpose, Request, ToolChoice, ToolResult, ToolSpec};
 pub use script::{MAX_BYTES, ScriptError, parse_recording, parse_scenario, read_recording, read_scenario};
-pub use secret::Secret;
 pub use server::{Asked, Deadlines, Key, Limit, Place, Server, Sign};
 
 /// Somebody who answers requests.

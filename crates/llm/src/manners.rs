@@ -5,7 +5,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::dialect::answering::affinity;
 use crate::dialect::media;
-use crate::{Content, Message, Request};
+use crate::{Content, Message, Request, Secret};
 
 /// How a vendor wants to be asked, beyond its dialect. Every dialect heeds what concerns it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -76,8 +76,8 @@ pub(crate) fn common(request: &Request) -> HeaderMap {
 
 /// The headers that were added to `request`.
 pub(crate) fn added(request: &Request) -> HeaderMap {
-    let read = |(name, value): &(String, String)| {
-        let (name, mut value) = (HeaderName::try_from(name).ok()?, HeaderValue::from_str(value).ok()?);
+    let read = |(name, value): &(String, Secret)| {
+        let (name, mut value) = (HeaderName::try_from(name).ok()?, HeaderValue::from_str(value.expose()).ok()?);
         // It may be a key.
         value.set_sensitive(true);
         (!CONNECTION.contains(&name.as_str())).then_some((name, value))
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn headers_may_be_added_but_not_those_of_the_connection() {
-        let add = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let add = |name: &str, value: &str| (name.to_owned(), Secret::new(value));
         let headers = vec![add("X-Team", "a"), add("Host", "evil"), add("no name", "b"), add("x-b", "no\nvalue")];
         let headers = common(&Request { headers, ..Request::default() });
         assert_eq!(headers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["x-team"]);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Item, Messages};
+use crate::{Item, Messages, Secret};
 
 /// One request. Equal requests are equal bytes on the wire.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Request {
     pub extra: Map<String, Value>,
     /// Further headers by name, for whoever wants some of their own. Those that say where a request goes and how it is
     /// sent are left as they are.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(String, Secret)>,
     /// What the answer is for. It is not sent: whoever plays written answers goes by it.
     pub purpose: Purpose,
     /// How many answers the conversation had that are no longer among `messages`. It is not sent either.

@@ -17,6 +17,7 @@ pub mod link;
 pub mod naming;
 pub mod pins;
 mod resources;
+mod said;
 pub mod sampling;
 mod search;
 pub mod server;
@@ -39,7 +40,7 @@ use haft_tool::Source;
 use haft_tool::image::ImageLimits;
 use serde_json::{Map, Value};
 
-use self::cache::{Cache, Prompt};
+use self::cache::{Cache, Catalogue, Prompt, Resource};
 use self::naming::clean;
 use self::pins::Pins;
 use self::resources::Resources;
@@ -168,7 +169,7 @@ impl Servers {
                 at: clean(&server.settings.at()),
                 status: server.status(),
                 instructions: catalogue.instructions.clone(),
-                resources: catalogue.resources,
+                resources: catalogue.resources.is_some(),
                 tools: catalogue.tools.iter().map(|tool| tool.name.clone()).collect(),
                 prompts: catalogue.prompts.iter().map(|prompt| prompt.name.clone()).collect(),
             }
@@ -204,6 +205,17 @@ impl Servers {
     /// The prompts that are known.
     pub fn prompts(&self) -> Vec<Prompt> {
         self.0.0.iter().filter_map(|server| server.catalogue()).flat_map(|one| one.prompts.clone()).collect()
+    }
+
+    /// The resources that are known, each by the name of its server and its address, with what it is.
+    pub fn resources(&self) -> Vec<(String, Resource)> {
+        let used = self.0.0.iter().filter(|server| server.settings.enabled);
+        let known = used.filter_map(|server| Some((&server.settings.name, server.catalogue()?)));
+        let of = |(name, catalogue): (&String, Arc<Catalogue>)| {
+            let all = catalogue.resources.iter().flatten();
+            all.map(|one| (name.clone(), one.clone())).collect::<Vec<_>>()
+        };
+        known.flat_map(of).collect()
     }
 
     /// What the prompt that is called `name` here says, filled in with `arguments`, which stand for those that it names

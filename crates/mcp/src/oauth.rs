@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_net::Url;
+use haft_vault::Secret;
 use rmcp::transport::auth::{
     AuthClient, AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataResolution, OAuthClientConfig,
 };
@@ -49,7 +50,7 @@ pub struct Account {
     /// Who we are there, where that was arranged.
     pub client_id: Option<String>,
     /// The proof of it.
-    pub client_secret: Option<String>,
+    pub client_secret: Option<Secret>,
     /// An address that says who we are, for servers that read one.
     pub client_page: Option<String>,
     /// What is asked for, its words apart by blanks. What the server says it needs, if left out.
@@ -196,7 +197,8 @@ async fn prepare(
     let Some(client) = &kept.client else { return Ok(()) };
     let mut config = OAuthClientConfig::new(&client.id, account.redirect());
     let own = account.client_id.as_ref() == Some(&client.id);
-    if let Some(secret) = account.client_secret.as_ref().filter(|_| own).or(client.secret.as_ref()) {
+    let ours = account.client_secret.as_ref().filter(|_| own).map(Secret::expose);
+    if let Some(secret) = ours.or(client.secret.as_deref()) {
         config = config.with_client_secret(secret);
     }
     manager.configure_client(config)

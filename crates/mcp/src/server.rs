@@ -15,7 +15,7 @@ pub mod http;
 mod offer;
 mod stdio;
 
-pub use client::Client;
+pub use client::{ALIVE, Client};
 pub use handler::{MAX_CALLS, MAX_WATCHED};
 pub use offer::Offer;
 pub use stdio::{ServeError, stdio, stream};

@@ -3,9 +3,9 @@
 //! Anybody on this machine, and any page in the browser, can knock. What does not carry the state that only the page of
 //! the sign-in was given is turned away, and does not end the waiting. The answer is plain text and repeats nothing.
 
-use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use std::{fmt, io};
 
 use reqwest::Url;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,7 +29,7 @@ pub struct Callback {
 }
 
 /// What the page brought.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub enum Came {
     /// A yes.
     Back {
@@ -45,6 +45,16 @@ pub enum Came {
         /// The same in words.
         why: Option<String>,
     },
+}
+
+impl fmt::Debug for Came {
+    /// Leaves out the code, and the address that holds it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Came::Back { .. } => f.write_str("Back(…)"),
+            Came::Refused { error, why } => f.debug_struct("Refused").field("error", error).field("why", why).finish(),
+        }
+    }
 }
 
 /// What one visitor brings.
@@ -283,5 +293,11 @@ mod tests {
         let Came::Back { code, .. } = waiting.await.unwrap() else { panic!("refused") };
         assert_eq!(code, "<b>c1");
         assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err(), "nobody listens any more");
+    }
+
+    #[test]
+    fn no_code_is_printed() {
+        let printed = format!("{:?}", back("s3cret", "/auth/callback?code=s3cret&state=s1"));
+        assert!(!printed.contains("s3cret") && printed.contains("Back"), "{printed}");
     }
 }

@@ -83,7 +83,7 @@ struct Inner {
 }
 
 /// A command line to run.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Command {
     /// The text for the shell.
     pub text: String,
@@ -97,6 +97,15 @@ pub struct Command {
     pub programs: Vec<String>,
     /// Which files in the folders that it may change it cannot read. `None`: it can read all of them.
     pub secrets: Option<Secrets>,
+}
+
+impl std::fmt::Debug for Command {
+    /// Of variables the names alone: a value may be a key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.env.iter().map(|(name, _)| name.as_str()).collect();
+        let mut told = f.debug_struct("Command");
+        told.field("text", &self.text).field("dir", &self.dir).field("env", &names).finish_non_exhaustive()
+    }
 }
 
 /// What a command's input and outputs are.

@@ -224,10 +224,17 @@ pub struct ShellPlace {
 }
 
 /// Variables that a command line gets beside those of the program.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShellEnv {
     /// By name.
     pub env: BTreeMap<String, String>,
+}
+
+impl std::fmt::Debug for ShellEnv {
+    /// Names alone: a value may be a key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ShellEnv").field(&self.env.keys()).finish()
+    }
 }
 
 /// Who asks for what leave is [`Ask`](crate::Ask); this is what may be changed about it.
@@ -325,10 +332,17 @@ pub struct ChatParams {
 }
 
 /// Headers of a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatHeaders {
     /// By name.
     pub headers: BTreeMap<String, String>,
+}
+
+impl std::fmt::Debug for ChatHeaders {
+    /// Names alone: a value may be a key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ChatHeaders").field(&self.headers.keys()).finish()
+    }
 }
 
 /// The conversation of a request.
@@ -485,5 +499,13 @@ mod tests {
         let params: ChatParams = serde_json::from_str(r#"{"maxOutputTokens": 5}"#).unwrap();
         assert_eq!(params, ChatParams { max_output_tokens: Some(5), ..ChatParams::default() });
         assert_eq!(serde_json::from_str::<CompactPrompt>("{}").unwrap(), CompactPrompt::default());
+    }
+
+    #[test]
+    fn of_variables_and_headers_the_names_are_printed() {
+        let one = || BTreeMap::from([("x-key".to_owned(), "s3cret".to_owned())]);
+        for printed in [format!("{:?}", ChatHeaders { headers: one() }), format!("{:?}", ShellEnv { env: one() })] {
+            assert!(!printed.contains("s3cret") && printed.contains("x-key"), "{printed}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_llm::Request;
+use haft_llm::{Request, Secret};
 use haft_protocol::hook::{
     ChatParams, CommandParts, Commanded, OfSession, Point, PromptParts, Prompted, Requested, SmallModelOf, Stopping,
     SystemOf, TextOf,
@@ -117,7 +117,10 @@ pub(crate) async fn shaped(hooks: &Hooks, requested: impl Fn() -> Requested, mut
         request = Request { temperature, top_p, top_k, max_output: max_output_tokens, extra: options, ..request };
     }
     if hooks.listen(Point::ChatHeaders) {
-        request.headers = hooks.chat_headers(&requested()).await.headers.into_iter().collect();
+        request.headers = {
+            let headers = hooks.chat_headers(&requested()).await.headers.into_iter();
+            headers.map(|(name, value)| (name, Secret::from(value))).collect()
+        };
     }
     request
 }

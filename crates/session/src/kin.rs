@@ -29,6 +29,8 @@ pub(crate) struct Kin {
     pub spent: Spent,
     /// What it may use itself, where it is a task.
     pub meter: Option<Meter>,
+    /// What was used beside its steps and does not stand in its record yet.
+    pub owed: Owed,
     /// What counts all that it hands on.
     pub tasks: Meter,
     /// The sessions right below this one that are at work.
@@ -73,6 +75,7 @@ impl Kin {
             variant: None,
             spent: Spent::new(0.0),
             meter: None,
+            owed: Owed::default(),
             tasks: Meter::new(TaskLimits::default()),
             children: closed_tracker(),
             background: Background::default(),
@@ -108,6 +111,27 @@ fn closed_tracker() -> TaskTracker {
     let tracker = TaskTracker::new();
     tracker.close();
     tracker
+}
+
+/// What a session used while somebody else writes its record. A handle, cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Owed(Arc<Mutex<(f64, Tokens)>>);
+
+impl Owed {
+    /// Adds what was used.
+    pub(crate) fn add(&self, dollars: f64, tokens: &Tokens) {
+        let mut owed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        owed.0 += dollars;
+        owed.1 += *tokens;
+    }
+
+    /// Puts all of it into `record`. Returns whether that was anything.
+    pub(crate) fn settle(&self, record: &mut Record) -> bool {
+        let (dollars, tokens) = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        record.cost += dollars;
+        record.tokens += tokens;
+        tokens != Tokens::default()
+    }
 }
 
 /// Dollars that sessions have cost together.

@@ -36,6 +36,8 @@ pub(crate) async fn sample(crew: &Crew, asked: Sampling) -> Result<Sampled, Tool
     let mut heard = Heard::default();
     let late = tokio::time::timeout(MAX_TIME, heard.listen(model, &request)).await.is_err();
     kin.charge(heard.cost, &heard.used);
+    // The turn that the call belongs to writes the record.
+    kin.owed.add(heard.cost, &heard.used);
     let Heard { text, cut, .. } = heard;
     match text {
         Some(text) => Ok(Sampled { text, model: model.reference.model_id.clone(), cut }),

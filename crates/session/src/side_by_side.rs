@@ -108,7 +108,8 @@ impl Turn<'_> {
                         self.note(&done, &state);
                         set_state(&mut done, state);
                         let patch = patch.map(|patch| self.part(&message, patch));
-                        let events: Vec<Event> = [self.changed(done)].into_iter().chain(patch).collect();
+                        let events: Vec<Event> =
+                            [self.changed(done)].into_iter().chain(patch).chain(self.settled()).collect();
                         self.record_all(events.clone()).await?;
                         self.remembered(&events);
                     }
@@ -157,12 +158,22 @@ impl Turn<'_> {
         if aborted {
             answer.error = Some(Failure::aborted(STOPPED));
         }
+        events.extend(self.settled());
         self.finish(&mut answer, &mut events);
         self.record_all(events).await?;
         Ok(match (aborted, stops, circles) {
             (true, _, _) => Some(TurnEnd::Aborted),
             (false, true, _) => Some(TurnEnd::Refused),
             (false, false, circles) => circles,
+        })
+    }
+
+    /// Books what calls used of the model. `None`: nothing.
+    fn settled(&mut self) -> Option<Event> {
+        let used = self.kin.owed.settle(self.session);
+        used.then(|| Event::SessionUpdated {
+            session_id: self.session.id.clone(),
+            info: Box::new(self.session.clone()),
         })
     }
 

@@ -37,9 +37,14 @@ impl Words for Writer {
                 self.done(&item)
             }
             Chunk::ToolCall { id, name, arguments, .. } => {
-                let item = json!({
+                let mut item = json!({
                     "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name, "arguments": arguments,
                 });
+                // A tool in a namespace, as a scenario writes it.
+                if let Some((namespace, name)) = name.split_once('/') {
+                    item["namespace"] = namespace.into();
+                    item["name"] = name.into();
+                }
                 self.done(&item)
             }
             Chunk::Usage(usage) => {

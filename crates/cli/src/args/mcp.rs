@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use haft_vault::Secret;
 
 /// `haft mcp`
 #[derive(Debug, Subcommand)]
@@ -119,10 +120,10 @@ pub(crate) struct McpAdd {
     pub url: Option<String>,
     /// A header of each request; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "url", value_hint = ValueHint::Other)]
-    pub header: Vec<String>,
+    pub header: Vec<Secret>,
     /// A variable that the program is given; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "command", value_hint = ValueHint::Other)]
-    pub env: Vec<String>,
+    pub env: Vec<Secret>,
     /// Into this project's settings instead of yours; others are asked whether they trust them
     #[arg(long)]
     pub project: bool,

@@ -8,14 +8,14 @@ use super::lists;
 use super::talk::Talk;
 use crate::models::{self, World};
 
-/// Most names that are offered behind one command.
+/// Most names that are offered behind one command, and most resources of servers.
 const MOST: usize = 2_000;
 
 impl Talk {
     /// Tells the editor which commands, agents and models there are.
     pub(super) fn tell_known(&self) {
         let Some(complete) = &self.complete else { return };
-        complete.commands(commands(&self.prompts()));
+        self.tell_offered();
         complete.agents(self.agents.subagents().map(|agent| word(&agent.name, agent.description.as_deref())).collect());
         let primaries = self.agents.primaries().map(|agent| word(&agent.name, agent.description.as_deref()));
         arguments(complete, "agents", primaries.collect());
@@ -28,6 +28,15 @@ impl Talk {
         }
         let themes = ["auto", "dark", "light", "none"];
         arguments(complete, "theme", themes.map(|theme| word(theme, None)).to_vec());
+    }
+
+    /// Tells the editor what servers offer as far as that is known: commands, and what can be read. Asks and starts none.
+    pub(super) fn tell_offered(&self) {
+        let Some(complete) = &self.complete else { return };
+        complete.commands(commands(&self.prompts()));
+        let resources = self.ground.servers().resources().into_iter().take(MOST);
+        let named = resources.map(|(server, one)| word(&format!("{server}:{}", one.uri), Some(&one.about)));
+        complete.resources(named.collect());
     }
 
     /// Tells the editor which sessions there are.

@@ -17,10 +17,10 @@ use crate::report::Exit;
 
 pub(crate) async fn run(command: Debug) -> Result<Exit> {
     match command {
-        Debug::Config(args) => config::run(&args),
+        Debug::Config(args) => config::run(&args).await,
         Debug::Paths(args) => paths::run(&args),
-        Debug::Agents(args) => agents::run(&args),
-        Debug::Rules(args) => rules::run(&args),
+        Debug::Agents(args) => agents::run(&args).await,
+        Debug::Rules(args) => rules::run(&args).await,
         Debug::Shell(args) => shell::run(&args),
         Debug::Skill(args) => crate::commands::skill::list(&crate::wire::Ground::at(args.dir.as_deref())?, true),
         Debug::Snapshot(args) => snapshot::run(&args),

@@ -68,8 +68,9 @@ pub(super) fn reach(
     let variable = |name: &str| wants.variables.iter().find(|(one, _)| *one == name).map(|(_, value)| value.clone());
     let filled = |name: &str| variable(name).or_else(|| env(name));
     let (dialect, base_url) = destination(entry, &facts.model, (wants.dialect, wants.base_url), spoken, &filled)?;
-    let own = entry.own.into_iter().flat_map(|own| &own.options.headers).chain(&facts.model.headers);
-    let own: Vec<_> = own.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let own = entry.own.into_iter().flat_map(|own| &own.options.headers);
+    let models = facts.model.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
+    let own: Vec<_> = own.map(|(name, value)| (name.clone(), value.clone())).chain(models).collect();
     let mut key = match (wants.key, key, wants.key_in) {
         (Some(wanted), _, _) => Some(wanted),
         (None, Some(Key::Plain(key)), Some(place)) => Some(place.key(&key)),

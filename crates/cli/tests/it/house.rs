@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("permission", &["protocol"]),
     ("net", &[]),
     ("vault", &[]),
-    ("config", &["permission"]),
+    ("config", &["permission", "vault"]),
     ("sandbox", &[]),
     ("project", &["permission", "sandbox"]),
     ("snapshot", &[]),

@@ -2,6 +2,7 @@
 
 mod changes;
 mod lent;
+mod served;
 mod tokens;
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
@@ -265,7 +266,11 @@ fn another_agent_is_served_the_tools_behind_the_gate() {
 fn nobody_is_asked_where_the_client_cannot_ask() {
     let machine = Machine::uncaged(&[("a.txt", "one\n")]);
     let answers = serve(&machine, &[], &[call("bash", json!({"command": "touch made"}))]);
-    assert_eq!(answers[1]["result"]["isError"], true, "{}", answers[1]);
+    let result = &answers[1]["result"];
+    assert_eq!((&result["isError"], &result["_meta"]["haft"]["error"]["kind"]), (&json!(true), &json!("denied")));
+    // Who reads it can tell the person what would allow it.
+    let hint = result["content"][1]["text"].as_str().unwrap_or_default();
+    assert!(hint.contains(r#"a rule for "bash""#) && hint.contains("haft mcp serve --auto"), "{result}");
     assert!(!machine.project().join("made").exists());
 }
 

@@ -163,6 +163,27 @@ fn the_settings_of_a_plug_in_hold_back_and_give_nothing() {
 }
 
 #[test]
+fn what_a_plug_in_adds_to_the_settings_is_shown_as_it_counts() {
+    let machine = machine(
+        "config: async (config) => {
+            config.agent = { ...config.agent, critic: { mode: 'subagent', description: 'Finds faults', prompt: 'Find them.' } }
+            config.permission = { ...config.permission, edit: 'deny' }
+        }",
+    );
+    let debug = |args: &[&str]| machine.haft(&[&["debug"], args].concat()).ok().json();
+    let named = |agents: &Value| agents.as_array().unwrap().iter().any(|agent| agent["name"] == "critic");
+    let edit = ["rules", "edit", "a.txt"];
+    assert!(named(&debug(&["agents"])));
+    assert_eq!(debug(&edit)["action"], "deny");
+    let shown = debug(&["config"]);
+    assert_eq!(shown["config"]["agent"]["critic"]["description"], "Finds faults");
+    assert_eq!(shown["sources"]["/agent/critic/description"], "a plug-in's hook `config`", "{shown}");
+    assert!(!named(&debug(&["agents", "--pure"])));
+    assert_eq!(debug(&[&edit[..], &["--pure"]].concat())["action"], "allow");
+    assert_eq!(debug(&["config", "--pure"])["config"].get("agent"), None);
+}
+
+#[test]
 fn a_plug_in_says_who_answers() {
     let machine = machine("'chat.message': async (input, output) => { output.message.agent = 'plan' }");
     run(&machine, &[r#"{"answer":[{"text":"Hello."}]}"#], &[]).ok();

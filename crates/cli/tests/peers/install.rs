@@ -17,6 +17,10 @@ const AIMOCK: &str = "@copilotkit/aimock@1.43.0";
 /// OpenCode, in the version whose sessions are taken over.
 const OPENCODE: &str = "opencode-ai@1.18.33";
 
+/// Other agents, with their versions.
+const CODEX: &str = "@openai/codex@0.169.0";
+const CLAUDE: &str = "@anthropic-ai/claude-code@2.1.197";
+
 /// Servers of MCP's own, among them one of all that it has, and an inspector of servers, with their versions.
 const MCP: [&str; 4] = [
     "@modelcontextprotocol/server-everything@2026.8.31",
@@ -66,19 +70,36 @@ pub(crate) fn aimock() -> Option<PathBuf> {
     .map(|folder| folder.join("node_modules/.bin/llmock"))
 }
 
-/// OpenCode, as its own native program: no script of the package runs.
+/// OpenCode, as its own native program.
 pub(crate) fn opencode() -> Option<PathBuf> {
-    let folder = installed("opencode", OPENCODE, |folder| {
+    native("opencode", OPENCODE, "node_modules", |package| package.join("bin/opencode"))
+}
+
+/// Codex, likewise.
+pub(crate) fn codex() -> Option<PathBuf> {
+    native("codex", CODEX, "node_modules/@openai", |package| {
+        let builds = std::fs::read_dir(package.join("vendor")).into_iter().flatten().flatten();
+        builds.map(|build| build.path().join("bin/codex")).next().unwrap_or_default()
+    })
+}
+
+/// Claude Code, likewise.
+pub(crate) fn claude() -> Option<PathBuf> {
+    native("claude", CLAUDE, "node_modules/@anthropic-ai", |package| package.join("claude"))
+}
+
+/// The native program of the npm package `what`, whose packages for single machines stand in the folder `scope`: the first
+/// that runs here. No script of a package runs.
+fn native(name: &str, what: &str, scope: &str, program: impl Fn(PathBuf) -> PathBuf) -> Option<PathBuf> {
+    let folder = installed(name, what, |folder| {
         let only = ["install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"];
-        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(OPENCODE))
+        run(Command::new("npm").args(only).arg("--prefix").arg(folder).arg(what))
     })?;
-    let names = std::fs::read_dir(folder.join("node_modules")).unwrap().map(|entry| entry.unwrap().path());
-    let programs = names.map(|package| package.join("bin/opencode"));
-    // Beside it may be one for another processor or C library.
+    let packages = std::fs::read_dir(folder.join(scope)).unwrap().map(|entry| entry.unwrap().path());
     let runs = |program: &PathBuf| {
         program.is_file() && Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
     };
-    programs.into_iter().find(|program| !program.to_string_lossy().contains("opencode-ai") && runs(program))
+    packages.filter(|package| !package.ends_with("opencode-ai")).map(program).find(runs)
 }
 
 /// The folder with the programs of MCP's own: servers, and an inspector of servers.

@@ -1,37 +1,27 @@
-//! Tools of MCP's own server, over both ways, and ours before its own inspector.
+//! Tools of MCP's own server, over all ways, and ours before its own inspector.
 
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Machine, wait_until};
-
-/// A server over HTTP, which ends with this.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
+use crate::service::{Service, free_port};
+use crate::support::Machine;
 
 #[test]
-fn the_server_of_everything_is_called_over_both_ways() {
+fn the_server_of_everything_is_called_over_all_ways() {
     let Some(bin) = crate::install::mcp() else { return };
     let program = bin.join("mcp-server-everything");
-    // Nobody else is given a port that was given a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = Command::new(&program);
-    command.arg("streamableHttp").env("PORT", port.to_string());
-    let _server = Server(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    wait_until("a server over HTTP", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    let service = |way: &str| {
+        let port = free_port();
+        Service::at(port, Command::new(&program).arg(way).env("PORT", port.to_string()))
+    };
+    let (newer, older) = (service("streamableHttp"), service("sse"));
     let here = json!({"type": "local", "command": [program], "sandbox": {"mode": "off"}});
-    let there = json!({"type": "remote", "url": format!("http://127.0.0.1:{port}/mcp")});
-    let settings = json!({"mcp": {"here": here, "there": there}}).to_string();
+    let there = json!({"type": "remote", "url": format!("{}/mcp", newer.url)});
+    let oldest = json!({"type": "remote", "url": format!("{}/sse", older.url)});
+    let settings = json!({"mcp": {"here": here, "there": there, "older": oldest}}).to_string();
     let machine = Machine::uncaged(&[("opencode.json", &settings)]);
-    for server in ["here", "there"] {
+    for server in ["here", "there", "older"] {
         let listed = machine.haft(&["mcp", "list"]).ok().out;
         assert!(listed.contains(&format!("✓ {server}")), "{listed}");
         let call = |tool: &str, args: Value| {

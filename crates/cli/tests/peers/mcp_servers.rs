@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -141,6 +142,16 @@ fn one_signs_in_at_a_server_that_somebody_else_made() {
     assert!(signing.wait().unwrap().success());
     let greeted = machine.haft(&["tool", "call", "guarded_greet", greet, "--auto"]).ok().out;
     assert_eq!(greeted, "Hello, Ada.\n");
+    // What has run out is made new without anybody.
+    let path = machine.data().join("mcp-auth.json");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let kept = || -> Value { serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap() };
+    let mut old = kept();
+    old["guarded"]["tokens"]["expiresAt"] = 1.into();
+    std::fs::write(&path, old.to_string()).unwrap();
+    machine.haft(&["tool", "call", "guarded_greet", greet, "--auto"]).ok();
+    let (old, new) = (&old["guarded"]["tokens"], &kept()["guarded"]["tokens"]);
+    assert!(new["accessToken"].is_string() && new["accessToken"] != old["accessToken"], "{}", new["expiresAt"]);
     machine.haft(&["mcp", "logout", "guarded"]).ok();
     let listed = machine.haft(&["mcp", "list"]).ok().out;
     assert!(listed.contains("wants you to sign in"), "{listed}");

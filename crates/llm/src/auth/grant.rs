@@ -1,6 +1,7 @@
 //! The grants of OAuth 2.0 as far as vendors use them: a code from a page (RFC 6749 with PKCE, RFC 7636), a code typed on
 //! another device (RFC 8628), a new token for an old one, and a token for a program of its own.
 
+use std::fmt;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -28,9 +29,16 @@ const MIN_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What else stands beside a token.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Beside {
     id_token: Option<String>,
+}
+
+impl fmt::Debug for Beside {
+    /// Leaves out the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Beside").finish_non_exhaustive()
+    }
 }
 
 impl ExtraTokenFields for Beside {}
@@ -50,7 +58,7 @@ pub(super) struct Client {
     /// The name under which the vendor knows it.
     pub(super) id: String,
     /// What the vendor wants beside the name; for programs on people's machines it is no secret.
-    pub(super) secret: Option<String>,
+    pub(super) secret: Option<Secret>,
     /// Where tokens are got.
     pub(super) token: Url,
 }
@@ -90,7 +98,7 @@ impl Client {
     > {
         let inner = Inner::new(ClientId::new(self.id.clone())).set_token_uri(TokenUrl::from_url(self.token.clone()));
         match &self.secret {
-            Some(secret) => inner.set_client_secret(ClientSecret::new(secret.clone())),
+            Some(secret) => inner.set_client_secret(ClientSecret::new(secret.expose().to_owned())),
             // Without a secret the name stands in the body.
             None => inner.set_auth_type(AuthType::RequestBody),
         }
@@ -125,7 +133,7 @@ impl Client {
     pub(super) async fn own(&self, context: &Context) -> Result<Tokens, AuthError> {
         let inner = self.inner();
         let send = Wire(context.clone());
-        let secret = self.secret.as_deref().unwrap_or_default();
+        let secret = self.secret.as_ref().map(Secret::expose).unwrap_or_default();
         self.tokens(inner.exchange_client_credentials().request_async(&send).await, &[secret])
     }
 

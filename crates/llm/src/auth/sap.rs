@@ -85,7 +85,7 @@ impl Fetch for ServiceKey {
     fn fetch<'a>(&'a self, context: &'a Context) -> BoxFuture<'a, Result<Token, AuthError>> {
         Box::pin(async {
             let Self { id, secret, token, .. } = self;
-            let client = Client { id: id.clone(), secret: Some(secret.expose().to_owned()), token: token.clone() };
+            let client = Client { id: id.clone(), secret: Some(secret.clone()), token: token.clone() };
             let tokens = client.own(context).await?;
             let lasts = tokens.expires_in.unwrap_or(USUAL).saturating_sub(MARGIN);
             Ok(Token { access: Secret::new(tokens.access), headers: Vec::new(), lasts })

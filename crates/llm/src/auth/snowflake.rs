@@ -13,6 +13,7 @@ use super::browser::{LASTS, Page, begin};
 use super::fresh::Renew;
 use super::grant::{Client, Tokens};
 use super::{AuthError, Context, Started};
+use crate::Secret;
 
 /// The name and, because the standard wants one, the secret of the built-in client.
 const CLIENT: &str = "LOCAL_APPLICATION";
@@ -33,7 +34,7 @@ fn bare(account: &str) -> Result<String, AuthError> {
 
 fn client(account: &str, context: &Context) -> Result<Client, AuthError> {
     let token = context.places.at(&format!("https://{account}.snowflakecomputing.com/oauth/token-request"))?;
-    Ok(Client { id: CLIENT.to_owned(), secret: Some(CLIENT.to_owned()), token })
+    Ok(Client { id: CLIENT.to_owned(), secret: Some(Secret::new(CLIENT)), token })
 }
 
 /// The leave to ask for: to stay signed in, and to act as `role`.

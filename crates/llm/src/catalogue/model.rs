@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::Secret;
+
 /// A model of a vendor. Where nothing is said, nothing is known.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -47,7 +49,7 @@ pub struct Model {
     pub options: Map<String, Value>,
     /// Further headers of each request.
     #[serde(skip)]
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, Secret>,
 }
 
 /// Where the thinking of a model is to stand in what goes back to it.
@@ -263,7 +265,8 @@ impl Model {
                 model.cost = Some(cost.clone());
             }
             model.options.extend(mode.provider.body.clone());
-            model.headers.extend(mode.provider.headers.clone());
+            let headers = mode.provider.headers.iter();
+            model.headers.extend(headers.map(|(name, value)| (name.clone(), Secret::new(value))));
             (format!("{}-{name}", self.id), model)
         };
         self.experimental.modes.iter().map(mode).collect()
@@ -348,7 +351,7 @@ mod tests {
         assert_eq!((modes.len(), &**name, &*fast.id, &*fast.name), (1, "gpt-fast", "gpt", "GPT Fast"));
         assert_eq!(fast.cost.as_ref().unwrap().usual.input, 9.0);
         assert_eq!(Value::Object(fast.options.clone()), json!({"service_tier": "priority"}));
-        assert_eq!(fast.headers["x-mode"], "fast");
+        assert_eq!(fast.headers["x-mode"].expose(), "fast");
         assert_eq!(fast.modes(), []);
     }
 

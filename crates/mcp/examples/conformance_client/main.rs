@@ -80,7 +80,7 @@ fn settings(url: &str, context: &Value, folder: &Path) -> Result<Settings, Faile
     };
     let oauth = Oauth {
         client_id: text("client_id"),
-        client_secret: text("client_secret"),
+        client_secret: text("client_secret").map(haft_vault::Secret::from),
         callback_port: Some(0),
         grant,
         key_file,

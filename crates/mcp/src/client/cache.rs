@@ -17,7 +17,7 @@ const MAX_FILE: u64 = 16 * 1024 * 1024;
 /// Most files that are kept; the oldest go first.
 pub const MAX_FILES: usize = 100;
 /// Changes with what is in a file.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// What a server has, as far as it is told before the first call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,8 +28,17 @@ pub struct Catalogue {
     pub instructions: Option<String>,
     /// Its prompts.
     pub prompts: Vec<Prompt>,
-    /// Whether it has resources.
-    pub resources: bool,
+    /// Its resources, as many as are kept; `None` where it has none to give.
+    pub resources: Option<Vec<Resource>>,
+}
+
+/// A resource of a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resource {
+    /// Its address.
+    pub uri: String,
+    /// What it is, in a line.
+    pub about: String,
 }
 
 /// A prompt of a server.
@@ -123,7 +132,8 @@ mod tests {
         let tool = Definition::of("s", &json!({"name": name, "description": "d", "inputSchema": {"b": 1, "a": 2}}));
         let prompt =
             Prompt { name: "s:p".into(), prompt: "p".into(), description: String::new(), arguments: vec!["x".into()] };
-        Catalogue { tools: vec![tool.unwrap()], instructions: Some("i".into()), prompts: vec![prompt], resources: true }
+        let resources = Some(vec![Resource { uri: "x://a".into(), about: "A".into() }]);
+        Catalogue { tools: vec![tool.unwrap()], instructions: Some("i".into()), prompts: vec![prompt], resources }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_net::Options;
+use haft_vault::Secret;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::ServiceExt;
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
@@ -24,8 +25,7 @@ use crate::oauth::{self, Account, OAuthError, Store};
 /// A connection that has been made.
 pub(super) type Service = RunningService<RoleClient, Handler>;
 
-/// Speaks to `remote`, in the way that it knows.
-/// What is kept of `signing` is shown to it.
+/// Speaks to `remote`, in the way that it knows. What is kept of `signing` is shown to it.
 pub(super) async fn connect(
     remote: &Remote,
     signing: Option<&(Store, Account)>,
@@ -140,10 +140,10 @@ fn missed(error: &ClientInitializeError) -> Missed {
 }
 
 fn headers(remote: &Remote) -> Result<HashMap<HeaderName, HeaderValue>, Failure> {
-    let header = |(name, value): &(String, String)| {
+    let header = |(name, value): &(String, Secret)| {
         // The value may be a key.
         let wrong = || Failure::Broken(format!("the header {name:?} of the settings is none"));
-        let mut held = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        let mut held = HeaderValue::from_str(value.expose()).map_err(|_| wrong())?;
         held.set_sensitive(true);
         Ok((HeaderName::from_str(name).map_err(|_| wrong())?, held))
     };

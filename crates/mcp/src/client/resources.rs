@@ -38,7 +38,7 @@ impl Source for Resources {
 }
 
 fn has_resources(server: &Server) -> bool {
-    server.catalogue().is_some_and(|catalogue| catalogue.resources)
+    server.catalogue().is_some_and(|catalogue| catalogue.resources.is_some())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

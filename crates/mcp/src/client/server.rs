@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use haft_tool::{AnyTool, Source, ToolError};
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::cache::{Catalogue, Prompt};
+use super::cache::Catalogue;
 use super::connect;
 use super::definition::Definition;
 use super::link::{Link, List};
-use super::naming::{clean, line, prompt_name};
+use super::said;
 use super::settings::Settings;
 use super::status::{Failure, Status};
 use super::tool::ServerTool;
@@ -31,10 +30,6 @@ const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 pub const HEALTH: Duration = Duration::from_secs(60);
 /// How often one that was lost while idle is connected again before somebody calls it.
 pub const RECONNECTS: u32 = 3;
-/// Longest instructions of a server, in bytes; the rest is left out.
-pub const MAX_INSTRUCTIONS: usize = 8 * 1024;
-/// Most prompts of a server.
-const MAX_PROMPTS: usize = 200;
 
 /// One server.
 pub(super) struct Server {
@@ -140,31 +135,23 @@ impl Server {
         let Some(info) = link.info() else { return Ok(Catalogue::default()) };
         let limit = self.settings.to_list();
         let can = &info.capabilities;
-        let tools = match can.tools.is_some() {
-            true => link.list(List::Tools, limit).await?,
-            false => Vec::new(),
+        let listed = async |list, can: bool| match can {
+            true => link.list(list, limit).await,
+            false => Ok(Vec::new()),
         };
-        // Whoever cannot list its prompts can still be called.
-        let prompts = match can.prompts.is_some() {
-            true => link.list(List::Prompts, limit).await.unwrap_or_default(),
-            false => Vec::new(),
-        };
+        let (tools, prompts, resources) = tokio::join!(
+            listed(List::Tools, can.tools.is_some()),
+            listed(List::Prompts, can.prompts.is_some()),
+            listed(List::Resources, can.resources.is_some()),
+        );
+        // Whoever cannot list its prompts and resources can still be called.
+        let (tools, prompts, resources) = (tools?, prompts.unwrap_or_default(), resources.unwrap_or_default());
         let name = &self.settings.name;
-        let mut definitions: Vec<Definition> = Vec::new();
-        for tool in &tools {
-            match Definition::of(name, tool) {
-                Ok(one) if definitions.iter().any(|other| other.name == one.name) => {
-                    tracing::warn!(server = name, tool = one.name, "two tools of a server have the same name");
-                }
-                Ok(one) => definitions.push(one),
-                Err(why) => tracing::warn!(server = name, why, "a tool of a server is left out"),
-            }
-        }
         Ok(Catalogue {
-            tools: definitions,
-            instructions: info.instructions.as_deref().and_then(instructions),
-            prompts: prompts.iter().take(MAX_PROMPTS).filter_map(|one| prompt(name, one)).collect(),
-            resources: can.resources.is_some(),
+            tools: said::definitions(name, &tools),
+            instructions: info.instructions.as_deref().and_then(said::instructions),
+            prompts: said::prompts(name, &prompts),
+            resources: can.resources.is_some().then(|| said::resources(&resources)),
         })
     }
 
@@ -343,28 +330,6 @@ fn tools_of(catalogue: Option<&Catalogue>) -> Vec<Arc<Definition>> {
     catalogue.into_iter().flat_map(|catalogue| &catalogue.tools).cloned().map(Arc::new).collect()
 }
 
-/// What a server says about how to use it, within bounds.
-fn instructions(said: &str) -> Option<String> {
-    let mut said = clean(said).trim().to_owned();
-    if said.len() > MAX_INSTRUCTIONS {
-        said.truncate(said.floor_char_boundary(MAX_INSTRUCTIONS));
-        said.push_str(" …");
-    }
-    (!said.is_empty()).then_some(said)
-}
-
-/// A prompt of the server called `server`, as it lists it.
-fn prompt(server: &str, said: &Value) -> Option<Prompt> {
-    let prompt = said["name"].as_str().filter(|name| !name.is_empty())?;
-    let arguments = said["arguments"].as_array().into_iter().flatten();
-    Some(Prompt {
-        name: prompt_name(server, prompt),
-        prompt: prompt.to_owned(),
-        description: line(said["description"].as_str().unwrap_or_default()),
-        arguments: arguments.filter_map(|one| Some(one["name"].as_str()?.to_owned())).collect(),
-    })
-}
-
 /// A server as a source of tools.
 pub(super) struct ServerSource {
     pub server: Arc<Server>,
@@ -414,12 +379,5 @@ mod tests {
         row(5, 8000);
         row(8, 60_000);
         row(u32::MAX, 60_000);
-    }
-
-    #[test]
-    fn instructions_have_an_end() {
-        assert_eq!(instructions(" \u{1b} \n"), None);
-        assert_eq!(instructions(" a\nb ").as_deref(), Some("a\nb"));
-        assert!(instructions(&"é".repeat(MAX_INSTRUCTIONS)).is_some_and(|said| said.len() <= MAX_INSTRUCTIONS + 5));
     }
 }

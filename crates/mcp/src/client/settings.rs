@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use haft_vault::Secret;
+
 use crate::oauth::{Account, Grant};
 
 /// How long a server may take to come up, where nothing is said: its program may have to be fetched first.
@@ -49,7 +51,7 @@ pub struct Local {
     /// Its working folder, absolute.
     pub dir: PathBuf,
     /// Variables that it is given beside those that commands have.
-    pub environment: Vec<(String, String)>,
+    pub environment: Vec<(String, Secret)>,
     /// How it is caged.
     pub cage: Cage,
 }
@@ -74,7 +76,7 @@ pub struct Remote {
     /// The address.
     pub url: String,
     /// Headers of each request.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(String, Secret)>,
     /// How one signs in; `None`: not at all.
     pub oauth: Option<Box<Oauth>>,
 }
@@ -85,7 +87,7 @@ pub struct Oauth {
     /// Who we are there, where that was arranged.
     pub client_id: Option<String>,
     /// The proof of it.
-    pub client_secret: Option<String>,
+    pub client_secret: Option<Secret>,
     /// What is asked for.
     pub scope: Option<String>,
     /// The port on this machine that the browser comes back to.
@@ -143,11 +145,11 @@ impl Settings {
             Place::Local(local) => {
                 local.command.iter().for_each(|word| add(word));
                 add(&local.dir.to_string_lossy());
-                local.environment.iter().for_each(|(name, value)| add(&format!("{name}={value}")));
+                local.environment.iter().for_each(|(name, value)| add(&format!("{name}={}", value.expose())));
             }
             Place::Remote(remote) => {
                 add(&remote.url);
-                remote.headers.iter().for_each(|(name, value)| add(&format!("{name}: {value}")));
+                remote.headers.iter().for_each(|(name, value)| add(&format!("{name}: {}", value.expose())));
             }
         }
         hasher.finalize().to_hex()[..32].to_owned()
@@ -158,6 +160,42 @@ impl Settings {
         match &self.place {
             Place::Local(local) => local.command.join(" "),
             Place::Remote(remote) => remote.url.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oauth::Organisation;
+
+    #[test]
+    fn no_secret_of_a_server_is_printed() {
+        let secret = || Some(Secret::new("s3cret"));
+        let organisation = Organisation {
+            issuer: "i".to_owned(),
+            token_url: None,
+            client_id: "c".to_owned(),
+            client_secret: secret(),
+            id_token_file: PathBuf::new(),
+        };
+        let grant = Grant::Organisation(organisation);
+        let oauth = Oauth { client_secret: secret(), grant, ..Oauth::default() };
+        let pairs = || secret().into_iter().map(|value| ("KEY".to_owned(), value)).collect();
+        let there = Remote { url: "u".to_owned(), headers: pairs(), oauth: Some(Box::new(oauth)) };
+        let here = Local { command: Vec::new(), dir: PathBuf::new(), environment: pairs(), cage: Cage::Off };
+        for place in [Place::Remote(there), Place::Local(here)] {
+            let settings = Settings {
+                name: "s".to_owned(),
+                enabled: true,
+                timeout: None,
+                call_timeout: None,
+                sampling: false,
+                place,
+            };
+            for printed in [format!("{settings:?}"), format!("{:?}", settings.account())] {
+                assert!(!printed.contains("s3cret"), "{printed}");
+            }
         }
     }
 }

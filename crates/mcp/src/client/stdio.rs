@@ -58,7 +58,7 @@ impl Program {
         let command = Command {
             text,
             dir: local.dir.clone(),
-            env: local.environment.clone(),
+            env: local.environment.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect(),
             streams: Streams::Apart,
             ..Command::default()
         };

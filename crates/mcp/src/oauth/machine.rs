@@ -14,7 +14,7 @@ use axum::http::{Request, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use haft_net::Url;
-use haft_vault::Signer;
+use haft_vault::{Secret, Signer};
 use oauth2::ClientSecret;
 use ring::rand::{SecureRandom, SystemRandom};
 use rmcp::transport::auth::AuthorizationMetadata;
@@ -59,7 +59,7 @@ pub struct Organisation {
     /// Who we are there.
     pub client_id: String,
     /// The proof of it.
-    pub client_secret: Option<String>,
+    pub client_secret: Option<Secret>,
     /// The file with the token that says who the person is. Another program keeps it fresh.
     pub id_token_file: PathBuf,
 }
@@ -143,7 +143,7 @@ fn proof(account: &Account) -> Result<Proof, OAuthError> {
             let signer = Signer::of(&read(path).map_err(&wrong)?).map_err(|why| wrong(why.to_string()))?;
             Ok(Proof::Key(Arc::new(signer)))
         }
-        (None, Some(secret)) => Ok(Proof::Secret(secret.clone())),
+        (None, Some(secret)) => Ok(Proof::Secret(secret.expose().to_owned())),
         (None, None) => Ok(Proof::Nothing),
     }
 }
@@ -237,7 +237,7 @@ async fn by_organisation(
     };
     let ours = EmaAuthorizationServer::new(&organisation.issuer, there, &organisation.client_id);
     let ours = match &organisation.client_secret {
-        Some(text) => ours.with_client_authentication(secret(text.clone(), false)),
+        Some(text) => ours.with_client_authentication(secret(text.expose().to_owned(), false)),
         None => ours,
     };
     let theirs = EmaAuthorizationServer::new(issuer, &server.token_endpoint, id).with_client_authentication(proved);

@@ -49,7 +49,7 @@ impl SignIn {
         if let Some(id) = &account.client_id {
             request = request.with_preregistered_client(id);
             if let Some(secret) = &account.client_secret {
-                request = request.with_client_secret(secret);
+                request = request.with_client_secret(secret.expose());
             }
         } else if let Some(page) = account.client_page.as_ref().filter(|_| reads_pages) {
             request = request.with_client_metadata_url(page);

@@ -2,7 +2,9 @@
 
 #![expect(deprecated, reason = "logs and borrowed models stand in every revision that is spoken here")]
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationSchema,
@@ -11,9 +13,15 @@ use rmcp::model::{
 use rmcp::service::{ElicitationMode, RequestContext};
 use rmcp::{RoleServer, ServiceError};
 use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::handler::Level;
+
+/// How often a client is told that a call goes on where nothing else is told: many take one for lost that is silent for
+/// half a minute or a minute.
+pub const ALIVE: Duration = Duration::from_secs(10);
 
 /// The client that made a call, for as long as the call runs. What it is asked belongs to that call, so ask from within
 /// it and not from a task of its own.
@@ -64,6 +72,26 @@ impl Client {
         told.message = message.map(str::to_owned);
         // Who is gone needs to know nothing.
         let _ = self.context.peer.notify_progress(told).await;
+    }
+
+    /// Says each of `titles` as it comes, and after [`ALIVE`] without one that the call goes on, if the client wants to
+    /// know. Never ends.
+    pub async fn follow(&self, mut titles: watch::Receiver<String>) -> Infallible {
+        let (mut steps, mut more) = (0.0, true);
+        loop {
+            tokio::select! {
+                changed = titles.changed(), if more => {
+                    more = changed.is_ok();
+                    if !more {
+                        continue;
+                    }
+                }
+                () = sleep(ALIVE) => {}
+            }
+            steps += 1.0;
+            let title = titles.borrow_and_update().clone();
+            self.progress(steps, None, Some(title.as_str()).filter(|title| !title.is_empty())).await;
+        }
     }
 
     /// Sends a line of a log, unless the client wants none of that level.

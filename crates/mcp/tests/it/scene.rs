@@ -44,7 +44,7 @@ impl Scene {
         let local = Local {
             command: ["python3", PROGRAM, mode, &log].map(str::to_owned).into(),
             dir: self.dir(),
-            environment: vec![("GIVEN".to_owned(), "1".to_owned())],
+            environment: vec![("GIVEN".to_owned(), haft_vault::Secret::new("1"))],
             cage: Cage::On { changes: true, network: true },
         };
         let (timeout, call_timeout) = (Some(PATIENCE), None);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use haft_mcp::client::Servers;
 use haft_mcp::client::status::Status;
 use haft_tool::Registry;
 use serde_json::json;
@@ -56,6 +57,21 @@ async fn instructions_stand_in_a_block_that_no_server_can_leave() {
     assert_eq!(servers.instructions(|_| true), want);
     assert_eq!(servers.instructions(|_| false), "");
     assert_eq!(servers.instructions(|name| name == "my_server_img"), want);
+}
+
+#[tokio::test]
+async fn resources_are_known_by_their_addresses_also_the_next_time() {
+    let scene = Scene::new();
+    let (first, _) = scene.good().await;
+    let known = |servers: &Servers| {
+        let all = servers.resources().into_iter();
+        all.map(|(server, one)| format!("{server}:{} {}", one.uri, one.about)).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&first), ["my server:x://a A: res a"]);
+    drop(first);
+    let again = scene.servers(vec![scene.settings("my server", "good")]);
+    assert_eq!(known(&again), ["my server:x://a A: res a"]);
+    assert_eq!(again.standing()[0].status, Status::Idle { known: true });
 }
 
 #[tokio::test]

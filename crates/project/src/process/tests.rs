@@ -410,3 +410,10 @@ async fn the_guard_goes_with_us() {
     drop((processes, running));
     all_gone(guard).await;
 }
+
+#[test]
+fn of_a_commands_variables_the_names_are_printed() {
+    let env = vec![("TOKEN".to_owned(), "s3cret".to_owned())];
+    let printed = format!("{:?}", Command { env, ..Command::default() });
+    assert!(!printed.contains("s3cret") && printed.contains("TOKEN"), "{printed}");
+}

@@ -1,4 +1,5 @@
-//! What the chat knows to go on with: commands, agents, files, and what may stand behind a command.
+//! What the chat knows to go on with: commands, agents, what servers have to be read, files, and what may stand behind a
+//! command.
 
 mod files;
 mod fuzzy;
@@ -15,6 +16,9 @@ use crate::render::clean;
 
 /// Longest word that is looked for, in bytes.
 const MAX_WORD: usize = 256;
+
+/// Most resources of servers that are offered at once: there are files, too.
+const MAX_RESOURCES: usize = 20;
 
 /// One name and what is said of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +42,7 @@ pub(crate) struct Complete {
 struct Known {
     commands: Vec<Word>,
     agents: Vec<Word>,
+    resources: Vec<Word>,
     /// By command.
     arguments: BTreeMap<String, Vec<Word>>,
 }
@@ -57,6 +62,11 @@ impl Complete {
     /// The agents that can be named with `@`.
     pub(crate) fn agents(&self, words: Vec<Word>) {
         self.known().agents = words;
+    }
+
+    /// What servers have to be read that can be named with `@`, each as `SERVER:URI`.
+    pub(crate) fn resources(&self, words: Vec<Word>) {
+        self.known().resources = words;
     }
 
     /// What may stand behind `/command`.
@@ -100,14 +110,9 @@ impl Complete {
     fn mention(&self, typed: &str) -> Vec<Candidate> {
         let mut found = {
             let known = self.known();
-            let agents = ranked(typed, known.agents.iter().map(|word| word.name.as_str()), false).into_iter();
-            let candidate = |word: &Word| Candidate {
-                insert: format!("@{}", word.name),
-                label: String::new(),
-                help: if word.help.is_empty() { "agent".to_owned() } else { format!("agent: {}", word.help) },
-                then: Then::Space,
-            };
-            agents.filter_map(|at| known.agents.get(at)).map(candidate).collect::<Vec<_>>()
+            let mut found = mentioned(typed, &known.agents, "agent");
+            found.extend(mentioned(typed, &known.resources, "resource").into_iter().take(MAX_RESOURCES));
+            found
         };
         let elsewhere = ["/", "~", ".."].iter().any(|start| typed.starts_with(start));
         let names = if elsewhere { self.path(typed) } else { self.files.like(typed) };
@@ -159,6 +164,18 @@ impl Completer for Complete {
         let names = self.path(word).into_iter().filter(plain);
         Completion { range, candidates: names.map(file).collect() }
     }
+}
+
+/// Those of `words`, each a `kind` of thing, that a mention may go on to.
+fn mentioned(typed: &str, words: &[Word], kind: &str) -> Vec<Candidate> {
+    let candidate = |word: &Word| Candidate {
+        insert: format!("@{}", word.name),
+        label: String::new(),
+        help: if word.help.is_empty() { kind.to_owned() } else { format!("{kind}: {}", word.help) },
+        then: Then::Space,
+    };
+    let places = ranked(typed, words.iter().map(|word| word.name.as_str()), false).into_iter();
+    places.filter_map(|at| words.get(at)).filter(|word| can_be_named(&word.name)).map(candidate).collect()
 }
 
 /// Whether a mention can hold such a name, and whoever reads it sees all of it.

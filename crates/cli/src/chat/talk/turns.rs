@@ -106,6 +106,8 @@ impl Talk {
         }
         if self.turns.is_empty() {
             self.finish();
+            // Servers may have been spoken to for the first time.
+            self.tell_offered();
         }
     }
 

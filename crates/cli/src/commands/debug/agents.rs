@@ -9,8 +9,8 @@ use crate::render;
 use crate::report::Exit;
 use crate::wire::Ground;
 
-pub(crate) fn run(args: &DebugAgents) -> Result<Exit> {
-    let all = agents::all(&Ground::at(args.dir.as_deref())?)?;
+pub(crate) async fn run(args: &DebugAgents) -> Result<Exit> {
+    let all = agents::all(&Ground::at(args.dir.as_deref())?.heard().await?)?;
     let shown = match &args.name {
         None => Value::from(all.all().iter().map(agents::described).collect::<Vec<_>>()),
         Some(name) => agents::described(agents::named(&all, Some(name))?),

@@ -1,22 +1,20 @@
-//! `haft debug config`: each setting, and the file it comes from.
+//! `haft debug config`: each setting, and what it comes from: a file, a variable, a plug-in.
 
 use anyhow::Result;
 use haft_config::Secrets;
 use serde_json::json;
 
 use crate::args::DebugConfig;
-use crate::folders::Folders;
 use crate::render;
 use crate::report::Exit;
-use crate::trust::{self, Asking};
-use crate::wire;
+use crate::trust;
+use crate::wire::Ground;
 
-pub(crate) fn run(args: &DebugConfig) -> Result<Exit> {
-    let (folders, place) = (Folders::find()?, wire::place(args.dir.as_deref())?);
+pub(crate) async fn run(args: &DebugConfig) -> Result<Exit> {
+    let ground = Ground::at(args.dir.as_deref())?;
     let secrets = if args.show_secrets { Secrets::Shown } else { Secrets::Hidden };
-    let decided = |stakes: &haft_config::Stakes| trust::decide(&folders, &place, stakes, Asking::Nobody);
-    let shown = haft_config::show(&wire::sources(&folders, &place), secrets, trust::trust(&decided))?;
-    for warning in &shown.warnings {
+    let shown = haft_config::show(&ground.plugged().await?, secrets, ground.trust())?;
+    for warning in shown.warnings.iter().filter(|warning| !ground.config.warnings.contains(warning)) {
         render::complain(&format!("warning: {warning}"));
     }
     let untrusted: Vec<_> = shown.untrusted.iter().map(trust::item_json).collect();

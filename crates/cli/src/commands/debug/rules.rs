@@ -14,8 +14,8 @@ use crate::render;
 use crate::report::Exit;
 use crate::wire::Ground;
 
-pub(crate) fn run(args: &DebugRules) -> Result<Exit> {
-    let ground = Ground::at(args.dir.as_deref())?;
+pub(crate) async fn run(args: &DebugRules) -> Result<Exit> {
+    let ground = Ground::at(args.dir.as_deref())?.heard().await?;
     let all = agents::all(&ground)?;
     let agent = agents::named(&all, args.agent.as_deref())?;
     let (rules, here) = (&agent.rules, ground.place.directory.as_path());

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use haft_vault::Secret;
 use serde_json::{Map, Value, json};
 
 use super::asked;
@@ -83,10 +84,10 @@ fn entry(args: &McpAdd) -> Result<Value> {
     if args.name.as_deref().unwrap_or_default().trim().is_empty() {
         return Err(Usage("a server needs a name".to_owned()).into());
     }
-    let pairs = |all: &[String], what: &str| -> Result<Map<String, Value>> {
-        let pair = |pair: &String| match pair.split_once('=') {
+    let pairs = |all: &[Secret], what: &str| -> Result<Map<String, Value>> {
+        let pair = |pair: &Secret| match pair.expose().split_once('=') {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), Value::from(value))),
-            Some(_) | None => Err(Usage(format!("{what} must be NAME=VALUE, not {pair:?}")).into()),
+            Some(_) | None => Err(Usage(format!("{what} must be NAME=VALUE; one has no name before a \"=\"")).into()),
         };
         all.iter().map(pair).collect()
     };

@@ -1,6 +1,7 @@
 //! What `haft mcp add` was not told, asked of the person at the terminal.
 
 use anyhow::Result;
+use haft_vault::Secret;
 
 use crate::args::McpAdd;
 use crate::commands::auth::Person;
@@ -47,7 +48,7 @@ pub(super) async fn complete(args: &mut McpAdd) -> Result<()> {
             break;
         }
         if line.split_once('=').is_some_and(|(name, _)| !name.is_empty()) {
-            pairs.push(line);
+            pairs.push(Secret::from(line));
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! What one client is offered: the tools of a folder, behind gate and cage, with the memory of one session.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -8,10 +9,12 @@ use std::time::Duration;
 use anyhow::Result;
 use futures::future::BoxFuture;
 use haft_mcp::rmcp::ErrorData;
-use haft_mcp::rmcp::model::{CallToolResult, Implementation, InitializeResult, JsonObject, ServerCapabilities, Tool};
+use haft_mcp::rmcp::model::{
+    CallToolResult, ContentBlock, Implementation, InitializeResult, JsonObject, ServerCapabilities, Tool,
+};
 use haft_mcp::server::{Client, Offer, asks, content};
-use haft_permission::{Answerer, Gate};
-use haft_protocol::{Event, MessageId, Reply};
+use haft_permission::{Answerer, Denied, Gate};
+use haft_protocol::{Answers, Ask, Event, Inquiry, MessageId, Reply};
 use haft_session::{Questions, Workbench};
 use haft_tool::ToolError;
 use serde_json::Value;
@@ -154,7 +157,11 @@ impl Offer for Tools {
     ) -> BoxFuture<'a, Result<CallToolResult, ErrorData>> {
         Box::pin(async move {
             let desk = self.desk(&client)?;
-            Ok(content::result(desk.call(name, &Value::Object(arguments).to_string(), &client).await))
+            let came = desk.call(name, &Value::Object(arguments).to_string(), &client).await;
+            let hint = came.as_ref().err().and_then(unasked);
+            let mut result = content::result(came);
+            result.content.extend(hint.map(ContentBlock::text));
+            Ok(result)
         })
     }
 }
@@ -164,45 +171,31 @@ impl Desk {
     async fn call(&self, name: &str, arguments: &str, client: &Client) -> Result<haft_tool::Output, ToolError> {
         let ticket = self.bench.ticket();
         let mut route = self.routes.open(&ticket);
-        let (tell, mut told) = watch::channel(String::new());
+        let (tell, told) = watch::channel(String::new());
         let follow = |title: &str, _: &haft_protocol::Object| drop(tell.send_replace(title.to_owned()));
+        let mut following = pin!(client.follow(told));
         let cancel = client.cancelled().clone();
         let mut call = pin!(self.bench.followed(ticket, name, arguments, cancel, follow));
         let mut asking = pin!(self.ask(&mut route.asked, client));
-        let mut steps = 0.0;
-        loop {
-            tokio::select! {
-                biased;
-                answered = &mut call => return answered.result,
-                () = &mut asking => {}
-                Ok(()) = told.changed() => {
-                    steps += 1.0;
-                    let title = told.borrow_and_update().clone();
-                    client.progress(steps, None, Some(&title)).await;
-                }
-            }
+        tokio::select! {
+            biased;
+            answered = &mut call => answered.result,
+            never = &mut asking => match never {},
+            never = &mut following => match never {},
         }
     }
 
     /// Puts what is asked to the person at the client. Ends with the call: never by itself.
-    async fn ask(&self, asked: &mut mpsc::UnboundedReceiver<Event>, client: &Client) {
+    async fn ask(&self, asked: &mut mpsc::UnboundedReceiver<Event>, client: &Client) -> Infallible {
         while let Some(event) = asked.recv().await {
             match event {
                 Event::PermissionAsked(ask) if self.gate.is_waiting(&ask.id) => {
-                    let message = asks::shortened(&words::wanted(&ask, None, Paint::OFF, COLUMNS), asks::MAX_MESSAGE);
-                    let reply = match client.fill_in(message.trim(), &asks::leave(&ask)).await {
-                        Ok(filled) => asks::reply(&ask, &filled),
-                        Err(error) => {
-                            Reply::Reject { advice: Some(format!("nothing: the client could not ask them ({error})")) }
-                        }
-                    };
+                    let reply = leave(&ask, client).await;
                     // What was taken back meanwhile needs no answer.
                     let _ = self.gate.reply(&ask.id, reply);
                 }
                 Event::QuestionAsked(inquiry) if self.questions.is_waiting(&inquiry.id) => {
-                    let (message, form) = asks::questions(&inquiry);
-                    let filled = client.fill_in(&message, &form).await.ok();
-                    let _ = match filled.and_then(|filled| asks::answers(&inquiry, &filled)) {
+                    let _ = match answers(&inquiry, client).await {
                         Some(answers) => self.questions.reply(&inquiry.id, answers),
                         None => self.questions.reject(&inquiry.id),
                     };
@@ -212,6 +205,50 @@ impl Desk {
         }
         std::future::pending().await
     }
+}
+
+/// Whether the person at `client` gives leave.
+async fn leave(ask: &Ask, client: &Client) -> Reply {
+    let message = asks::shortened(&words::wanted(ask, None, Paint::OFF, COLUMNS), asks::MAX_MESSAGE);
+    let filled = match client.fill_in(message.trim(), &asks::leave(ask)).await {
+        Ok(filled) => filled,
+        Err(error) => {
+            return Reply::Reject { advice: Some(format!("nothing: the client could not ask them ({error})")) };
+        }
+    };
+    if let Some(reply) = asks::reply(ask, &filled) {
+        return reply;
+    }
+    let (message, form) = asks::instead();
+    // Who does not say it after all has said no.
+    let said = client.fill_in(message, &form).await;
+    said.map_or(Reply::Reject { advice: None }, |filled| asks::advised(&filled))
+}
+
+/// What the person at `client` answers; `None` where they do not want to.
+async fn answers(inquiry: &Inquiry, client: &Client) -> Option<Answers> {
+    let (message, form) = asks::questions(inquiry);
+    let filled = client.fill_in(&message, &form).await.ok()?;
+    let answers = asks::answers(inquiry, &filled)?;
+    let open = asks::open(inquiry, &filled);
+    if open.is_empty() {
+        return Some(answers);
+    }
+    let (message, form) = asks::own_words(inquiry, &open);
+    let said = client.fill_in(&message, &form).await.ok()?;
+    asks::with_own(answers, &open, &said)
+}
+
+/// What the client's model is told besides of a call for which nobody could be asked.
+fn unasked(error: &ToolError) -> Option<String> {
+    let ToolError::Denied(Denied::Nobody { permission, .. }) = error else { return None };
+    // No rule answers a question.
+    (permission != "question").then(|| {
+        format!(
+            "haft asks its user with a form, and this client shows none. They can allow it beforehand: with a rule for \
+         {permission:?} under \"permission\" in haft's settings, or with `haft mcp serve --auto`."
+        )
+    })
 }
 
 /// Where what is asked goes: to the call that it is asked for. The gate bounds how much can wait.

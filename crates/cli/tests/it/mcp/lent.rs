@@ -9,7 +9,8 @@ fn machine(more: &Value, permission: &Value) -> Machine {
     let machine = Machine::uncaged(&[]);
     let server = machine.root().join("shares.py");
     std::fs::write(&server, include_str!("shares.py")).unwrap();
-    let mut notes = json!({"type": "local", "command": ["python3", server], "sandbox": {"mode": "off"}});
+    let command = json!(["python3", server, machine.root().join("started")]);
+    let mut notes = json!({"type": "local", "command": command, "sandbox": {"mode": "off"}});
     notes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     machine.write("opencode.json", &json!({"mcp": {"notes": notes}, "permission": permission}).to_string());
     machine
@@ -38,6 +39,42 @@ fn a_server_borrows_the_model_only_where_the_settings_and_the_person_say_so() {
     assert_eq!(thought(&machine(&lends, &allowed), &[]), "I think: Because.");
     let denied = json!({"mcp_sampling": {"notes": "deny"}});
     assert_eq!(thought(&machine(&lends, &denied), &["--auto"]), "I think: no: the user did not agree");
+}
+
+#[test]
+fn what_a_server_borrows_is_paid_by_the_session() {
+    let machine = machine(&json!({"sampling": true}), &json!({"mcp_sampling": "allow"}));
+    let step = |text: &str| format!(r#"{{"answer":[{text},{{"usage":{{"input":100,"output":10}}}}]}}"#);
+    let think = step(r#"{"call":"notes_think","args":{"question":"Why?"},"id":"c1"}"#);
+    let done = step(r#"{"text":"Done."}"#);
+    let model = machine.scenario(&[&think, &done, LENT]);
+    machine.haft(&["run", "--model", &model, "think"]).ok();
+    let session = machine.newest_session();
+    assert_eq!((&session["info"]["tokens"]["input"], &session["info"]["tokens"]["output"]), (&json!(210), &json!(25)));
+    let counted = machine.haft(&["stats", "--json"]).ok().json();
+    assert_eq!((&counted["tokens"]["input"], &counted["tokens"]["output"]), (&json!(210), &json!(25)), "{counted}");
+}
+
+#[test]
+fn a_resource_is_offered_behind_an_at_without_starting_its_server() {
+    let machine = machine(&json!({}), &json!({}));
+    machine.haft(&["mcp", "list"]).ok();
+    let starts = || std::fs::read_to_string(machine.root().join("started")).unwrap().lines().count();
+    let mut terminal = crate::chat::chat(&machine, &[DONE], &[]);
+    let before = starts();
+    terminal.type_text("see @today");
+    terminal.wait_for("> @notes:notes://today");
+    terminal.wait_for("resource: today");
+    assert_eq!(starts(), before);
+    terminal.type_text("\t");
+    terminal.wait_for("build › see @notes:notes://today");
+    terminal.type_text("\r");
+    terminal.wait_for("Done.");
+    assert_eq!(starts(), before + 1);
+    terminal.type_text(crate::terminal::CTRL_D);
+    assert_eq!(terminal.wait_exit(), 0, "{}", terminal.screen());
+    let shown = parts(&machine.newest_session());
+    assert!(shown.iter().any(|part| part["text"] == "Resource: notes://today\nMIME: text/plain\nBuy a new haft.\n"));
 }
 
 #[test]

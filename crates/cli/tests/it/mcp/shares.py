@@ -1,4 +1,4 @@
-"""A server that borrows the model and has something to be read."""
+"""A server that borrows the model and has something to be read. Argument: where it notes that it was started."""
 import json
 import sys
 
@@ -34,6 +34,8 @@ def answer(method, params):
     return {}
 
 
+with open(sys.argv[1], "a") as started:
+    started.write("started\n")
 for line in sys.stdin:
     message = json.loads(line)
     if "id" in message and "method" in message:

@@ -121,7 +121,7 @@ impl<'a> Teller<'a> {
             }
             Voucher::Url(url, headers) => {
                 let asked = self.client.get(url.clone());
-                let asked = headers.iter().fold(asked, |asked, (name, value)| asked.header(name, value));
+                let asked = headers.iter().fold(asked, |asked, (name, value)| asked.header(name, value.expose()));
                 (self.send(url, asked).await?.body, shown(url))
             }
         };

@@ -70,7 +70,7 @@ pub(super) struct Elsewhere {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Voucher {
     File(PathBuf),
-    Url(Url, Vec<(String, String)>),
+    Url(Url, Vec<(String, Secret)>),
 }
 
 /// The service account in whose name requests are made.
@@ -154,7 +154,7 @@ fn elsewhere(file: &Value) -> Result<Credentials, String> {
         (None, Some(url)) => {
             let url = trusted(url, "credential_source.url", true)?;
             let headers = source["headers"].as_object().into_iter().flatten();
-            let headers = headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+            let headers = headers.filter_map(|(name, value)| Some((name.clone(), Secret::new(value.as_str()?))));
             Voucher::Url(url, headers.collect())
         }
         (None, None) => {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(acting.lifetime, 600);
         let Credentials::Elsewhere(one) = *source else { panic!() };
         let url = Url::parse("http://169.254.169.254/x").unwrap();
-        assert_eq!(one.source, Voucher::Url(url, vec![("Metadata".to_owned(), "True".to_owned())]));
+        assert_eq!(one.source, Voucher::Url(url, vec![("Metadata".to_owned(), Secret::new("True"))]));
         assert_eq!(one.field.as_deref(), Some("access_token"));
         let acting = json!({
             "type": "impersonated_service_account", "delegates": ["d"], "source_credentials": service,

@@ -18,6 +18,7 @@ fn check(mode: Mode, text: &str, range: &str, want: &[&str]) {
     let complete = Complete::new(root.to_owned());
     complete.commands(vec![word("help", false), word("models", true), word("compact", true)]);
     complete.agents(vec![word("explore", false), word("general", false)]);
+    complete.resources(vec![word("docs:notes://today", false), word("docs:notes://to do", false)]);
     complete.arguments("models", vec![word("mock/m1", true), word("mock/m2", true)]);
     let cursor = text.find('|').unwrap();
     let typed = Typed { mode, text: text.replace('|', ""), cursor };
@@ -46,7 +47,17 @@ fn an_at_begins_an_agent_or_a_file() {
         Mode::Prompt,
         "@|",
         "@",
-        &["@explore", "@general", "@.gitignore", "@.hidden", "@README.md", "@src/", "@src/main.rs", "@src/map.rs"],
+        &[
+            "@explore",
+            "@general",
+            "@docs:notes://today",
+            "@.gitignore",
+            "@.hidden",
+            "@README.md",
+            "@src/",
+            "@src/main.rs",
+            "@src/map.rs",
+        ],
     );
     check(Mode::Prompt, "@src/|", "@src/", &["@src/", "@src/map.rs", "@src/main.rs"]);
     check(Mode::Prompt, "me@main|", "", &[]);
@@ -54,6 +65,17 @@ fn an_at_begins_an_agent_or_a_file() {
     check(Mode::Prompt, "@evil|", "", &[]);
     check(Mode::Prompt, "/tmp is full, see @main|", "", &[]);
     check(Mode::Prompt, &format!("@{}|", "x".repeat(MAX_WORD)), "", &[]);
+}
+
+#[test]
+fn an_at_names_what_a_server_has() {
+    check(Mode::Prompt, "see @docs|", "@docs", &["@docs:notes://today"]);
+    check(Mode::Prompt, "see @docs:notes://t|", "@docs:notes://t", &["@docs:notes://today"]);
+    check(Mode::Prompt, "see @notoday|", "@notoday", &["@docs:notes://today"]);
+    let complete = Complete::new("/none/such".into());
+    complete.resources((0..50).map(|at| word(&format!("s:x://{at}"), false)).collect());
+    let typed = Typed { text: "@x".to_owned(), cursor: 2, ..Typed::default() };
+    assert_eq!(complete.complete(&typed).candidates.len(), MAX_RESOURCES);
 }
 
 #[test]
