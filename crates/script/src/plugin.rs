@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use haft_permission::{Access, Grant};
+use haft_protocol::SessionId;
 use haft_protocol::hook::Point;
 use haft_tool::{Hook, HookError};
 use serde::Deserialize;
@@ -46,7 +48,7 @@ const START: &str = "/haft-plugin-start.mjs";
 /// What plug-ins may ask of the program that runs them.
 pub trait Client: Send + Sync {
     /// Calls the function at `path` of the client, such as `["session", "prompt"]`, for the plug-in called `plugin`. What
-    /// needs leave is done in `world`. Dropping the future stops it.
+    /// needs leave is done in `world`, or asked for there in the plug-in's name. Dropping the future stops it.
     ///
     /// # Errors
     ///
@@ -57,7 +59,7 @@ pub trait Client: Send + Sync {
         path: &'a [String],
         args: Vec<Value>,
         world: &'a dyn World,
-    ) -> BoxFuture<'a, Result<Value, String>>;
+    ) -> BoxFuture<'a, Result<Value, Refusal>>;
 }
 
 /// A client that can do nothing.
@@ -70,9 +72,9 @@ impl Client for NoClient {
         path: &'a [String],
         _: Vec<Value>,
         _: &'a dyn World,
-    ) -> BoxFuture<'a, Result<Value, String>> {
+    ) -> BoxFuture<'a, Result<Value, Refusal>> {
         let why = format!("client.{} is not there in haft", path.join("."));
-        Box::pin(async { Err(why) })
+        Box::pin(async { Err(Refusal::new(why)) })
     }
 }
 
@@ -348,8 +350,7 @@ impl Plugin {
     pub(crate) async fn client(&self, params: Value, world: &dyn World) -> Result<Value, Refusal> {
         let list = |key: &str| params.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let path: Vec<String> = list("path").iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
-        let called = self.grounds.client.call(&self.found.name, &path, list("args"), world);
-        called.await.map_err(Refusal::new)
+        self.grounds.client.call(&self.found.name, &path, list("args"), world).await
     }
 
     /// Tells a person what it was refused, if that was not told too often: it may be why it does not do what it is for.
@@ -437,6 +438,18 @@ impl World for Beginner<'_> {
     fn told(&self, what: &str, params: Value) {
         self.inner.told(what, params);
     }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        self.inner.leave(access)
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        self.inner.session()
+    }
+
+    fn holds_turn(&self) -> bool {
+        self.inner.holds_turn()
+    }
 }
 
 /// What a plug-in asks of the world: the client's part is answered here.
@@ -464,5 +477,17 @@ impl World for PluginWorld<'_> {
 
     fn told(&self, what: &str, params: Value) {
         self.inner.told(what, params);
+    }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        self.inner.leave(access)
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        self.inner.session()
+    }
+
+    fn holds_turn(&self) -> bool {
+        self.inner.holds_turn()
     }
 }

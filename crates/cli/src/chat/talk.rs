@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use haft_permission::Answerer;
-use haft_protocol::{Event, Id, Message, Reply, Session as Record, SessionId, Status, Tokens, User};
+use haft_protocol::{Event, Id, Message, PartKind, Reply, Session as Record, SessionId, Status, Tokens, User};
 use haft_session::{Agent, Agents, Delivery, NewSession, Session, SessionError, Setup, TurnEnd};
 use haft_store::Journal;
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,6 +29,8 @@ use crate::wire::Ground;
 const TWICE: Duration = Duration::from_secs(2);
 /// How long a turn that was stopped may take to end when the person leaves.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// How much of what a plug-in says is shown, in characters.
+const MAX_TOLD: usize = 200;
 /// Sessions of this chat that stay open, so that the person can return to them.
 const MAX_OPEN: usize = 8;
 
@@ -647,6 +649,14 @@ impl Talk {
                     }
                 }
             }
+        }
+        if let Event::PartUpdated { part, .. } = event
+            && let PartKind::Text { text, synthetic: false, .. } = &part.kind
+            && let Some(plugin) = part.kind.plugin()
+        {
+            let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let told: String = format!("the plug-in {plugin} says: {line}").chars().take(MAX_TOLD).collect();
+            self.face.note(vec![self.looks.paint.dim(&lists::one_line(&told))]);
         }
         match stored {
             true => self.face.show_stored(event),

@@ -100,7 +100,7 @@ fn show(record: &Record, history: &History, last: Option<usize>, json: bool) -> 
     let (shown, hidden) = haft_session::shown(record, history);
     for turned in shown[newest(shown)..].iter().filter(|turned| says_something(turned)) {
         let who = match &turned.info {
-            Message::User(_) => "You".to_owned(),
+            Message::User(_) => turned.plugin().map_or_else(|| "You".to_owned(), |name| format!("Plug-in {name}")),
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
         };
         render::say(&format!("\n{}", paint.bold(&clean(&who))))?;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use haft_permission::{Access, Grant};
+use haft_protocol::SessionId;
 use haft_tool::{AnyTool, Attachment, Call, Output, Spec, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -90,6 +92,18 @@ impl World for AtHome<'_> {
 
     fn told(&self, what: &str, params: Value) {
         self.inner.told(what, params);
+    }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        self.inner.leave(access)
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        self.inner.session()
+    }
+
+    fn holds_turn(&self) -> bool {
+        self.inner.holds_turn()
     }
 }
 
@@ -213,7 +227,7 @@ impl AnyTool for ScriptTool {
             let input = if input.is_null() { json!({}) } else { input };
             self.check(&input)?;
             // Allowed unless a rule of the user's says otherwise.
-            call.ask(haft_permission::Access::new(&self.described.name, "*")).await?;
+            call.ask(Access::new(&self.described.name, "*")).await?;
             self.call(input, call).await
         })
     }

@@ -55,7 +55,9 @@ pub fn acts(history: &History) -> Vec<Act> {
 
 /// The words of a prompt, unless the program made it.
 fn words(turned: &Turned) -> Option<String> {
-    turned.parts.iter().find_map(|part| match &part.kind {
+    // Plug-ins say theirs again.
+    let mut by_person = turned.parts.iter().filter(|part| part.kind.plugin().is_none());
+    by_person.find_map(|part| match &part.kind {
         PartKind::Text { text, synthetic: false, .. } => Some(text.clone()),
         _ => None,
     })
