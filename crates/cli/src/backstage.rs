@@ -205,7 +205,8 @@ impl Client for Backstage {
                     "request": {}, "response": { "status": 404, "ok": false },
                 })),
                 Err(Failed::Refused(Refusal { message, code })) => {
-                    let named = if message.starts_with("client.") { message } else { format!("client.{path}: {message}") };
+                    let named =
+                        if message.starts_with("client.") { message } else { format!("client.{path}: {message}") };
                     Err(Refusal { message: named, code })
                 }
             }

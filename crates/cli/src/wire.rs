@@ -506,8 +506,7 @@ impl Ground {
         let (registry, place) = (self.registry(), self.place.clone());
         let (teller, attended) = (journal.clone(), answerer == Answerer::Person);
         let questions = Questions::new(clock.clone(), attended, move |event| teller.announce(event));
-        let setup =
-            Setup { journal, clock, gate, questions, registry, agents, rules, place, outputs, model, options };
+        let setup = Setup { journal, clock, gate, questions, registry, agents, rules, place, outputs, model, options };
         if !self.plugins.is_empty() {
             let house = House { setup: setup.clone(), config: self.config.clone(), servers: self.servers() };
             self.backstage.moves_into(house);

@@ -82,7 +82,9 @@ pub trait World: Send + Sync {
     fn told(&self, what: &str, params: Value);
     /// Waits for leave. Dropping the future takes the question back.
     fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
-        Box::pin(async move { Err(Refusal::coded("EACCES", format!("{} {WHILE_LOADED}; do it in a call", access.permission))) })
+        Box::pin(async move {
+            Err(Refusal::coded("EACCES", format!("{} {WHILE_LOADED}; do it in a call", access.permission)))
+        })
     }
     /// The session whose call or hook it is done for; `None` where there is none.
     fn session(&self) -> Option<&SessionId> {

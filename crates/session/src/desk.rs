@@ -160,18 +160,16 @@ impl Desk {
 
     /// Tells those whose prompts are not `waiting` how the turn ended, with `answer` as its last one; all of them, where it
     /// was stopped.
-    pub(crate) fn tell(
-        &mut self,
-        result: Result<Stop, TurnError>,
-        waiting: &[MessageId],
-        answer: Option<&MessageId>,
-    ) {
+    pub(crate) fn tell(&mut self, result: Result<Stop, TurnError>, waiting: &[MessageId], answer: Option<&MessageId>) {
         let is_stopped = matches!(result, Ok(Stop::End(TurnEnd::Aborted)));
         let (answered, still): (Vec<_>, Vec<_>) = std::mem::take(&mut self.callers)
             .into_iter()
             .partition(|caller| is_stopped || !waiting.contains(&caller.message));
         if let (Ok(Stop::End(_)) | Err(_), Some(answer)) = (&result, answer) {
-            answered.iter().filter_map(|caller| caller.command.as_ref()).for_each(|called| self.executed(called, answer));
+            answered
+                .iter()
+                .filter_map(|caller| caller.command.as_ref())
+                .for_each(|called| self.executed(called, answer));
         }
         match result {
             // They wait on: whoever takes over answers them too.

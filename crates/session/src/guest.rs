@@ -7,18 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_permission::{Action, Grant, Rule, Rules};
-use haft_protocol::{
-    Event, History, Message, Object, PLUGIN, Session as Record, SessionId, SessionModel, SessionRule, Turned,
-};
+use haft_protocol::{Event, History, Message, Object, Session as Record, SessionId, SessionModel, SessionRule, Turned};
 
 use crate::calls::Calls;
 use crate::cast::{Cast, Casting};
 use crate::error::SessionError;
 use crate::intake::Taken;
-use crate::kin::Kin;
 use crate::letters::{Letter, MAX_LETTERS, rename};
 use crate::prompt::{Prompt, by};
-use crate::roster::Found;
+use crate::roster::{Found, Waits};
 use crate::session::{Session, new_record};
 use crate::setup::{NewSession, Setup};
 use crate::task::Crew;
@@ -93,7 +90,9 @@ impl Guest {
     pub async fn agent(&self, id: &SessionId, wanted: Option<&str>) -> Result<String, SessionError> {
         let record = self.known(id).await?;
         let wanted = wanted.filter(|name| !name.is_empty());
-        if let Some(calls) = self.setup.options.roster.calls(id) {
+        let roster = &self.setup.options.roster;
+        // One that closes is opened again.
+        if let Some(calls) = roster.session(id).and_then(|_| roster.calls(id)) {
             let at_work = calls.agent();
             return match wanted {
                 Some(name) if name != at_work => Err(SessionError::Refused(format!(
@@ -166,15 +165,9 @@ impl Guest {
             return Err(SessionError::Refused(format!("no leave was given to have {agent} answer")));
         }
         let record = self.known(&id).await?;
-        let _waits = match self.holding() {
-            Some(of) => {
-                let waits = self.setup.options.roster.wait(of, &id);
-                Some(waits.ok_or_else(|| SessionError::Circle(id.clone()))?)
-            }
-            None => None,
-        };
+        let _waits = self.waits(&id)?;
         // As long as any task of a session may take.
-        let time = self.setup.options.tasks.each.time.filter(|_| made_by(&record).is_some());
+        let time = self.setup.options.tasks.each.time.filter(|_| record.plugin().is_some());
         let asked = async {
             let (session, prompt) = self.enter(&record, prompt.agent(agent), &closed).await?;
             session.prompt(prompt).await
@@ -182,7 +175,10 @@ impl Guest {
         let end = tokio::select! {
             biased;
             () = self.stopped(&record) => return Err(SessionError::Stopped(id)),
-            () = after(time) => return Err(SessionError::Stopped(id)),
+            () = after(time) => {
+                let why = format!("the answer took {} s, which is the limit of tasks", time.unwrap_or_default().as_secs());
+                return Err(SessionError::Refused(why));
+            }
             end = asked => end,
         };
         let answer = self.answer(&id).await?;
@@ -205,6 +201,7 @@ impl Guest {
             return Err(SessionError::Refused(format!("no leave was given to have {agent} sum up")));
         }
         let record = self.known(id).await?;
+        let _waits = self.waits(id)?;
         let (session, _) = self.enter(&record, Prompt::default(), &[]).await?;
         tokio::select! {
             biased;
@@ -251,7 +248,7 @@ impl Guest {
     ///
     /// When it made no such session, it does not close, or the store fails.
     pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
-        if made_by(&self.known(id).await?) != Some(&self.plugin) {
+        if self.known(id).await?.plugin() != Some(self.plugin.as_str()) {
             let why = format!("session {id} was not made by this plug-in, which removes none of others");
             return Err(SessionError::Refused(why));
         }
@@ -283,6 +280,13 @@ impl Guest {
         self.of.as_ref().filter(|_| self.holds)
     }
 
+    /// Takes note that the turn waits for the session `id`, if one does.
+    fn waits(&self, id: &SessionId) -> Result<Option<Waits>, SessionError> {
+        let Some(of) = self.holding() else { return Ok(None) };
+        let waits = self.setup.options.roster.wait(of, id);
+        waits.map(Some).ok_or_else(|| SessionError::Circle(id.clone()))
+    }
+
     /// Completes when the session is stopped whose turn waits for this, or the one that `record` works for.
     async fn stopped(&self, record: &Record) {
         let stop = |id: Option<&SessionId>| id.and_then(|id| self.setup.options.roster.stopped(id)).unwrap_or_default();
@@ -308,7 +312,11 @@ impl Guest {
                 Found::Not => break,
             }
         }
-        let patron = self.patron(record.parent_id.as_ref()).filter(|_| made_by(record).is_some());
+        if record.directory != self.setup.place.directory.display().to_string() {
+            let why = format!("session {id} works in {}; start haft there", record.directory);
+            return Err(SessionError::Refused(why));
+        }
+        let patron = self.patron(record.parent_id.as_ref()).filter(|_| record.plugin().is_some());
         let mut setup = match &patron {
             Some((crew, calls)) => crew.setup_below(&calls.rules),
             None => self.setup.clone(),
@@ -356,17 +364,10 @@ fn room((crew, calls): &(Arc<Crew>, Calls)) -> Result<(), SessionError> {
     crew.delegates(&calls.rules).map(drop).map_err(|error| SessionError::Refused(error.to_string()))
 }
 
-/// The plug-in that made a session.
-fn made_by(record: &Record) -> Option<&String> {
-    match record.metadata.as_ref()?.get(PLUGIN)? {
-        serde_json::Value::String(plugin) => Some(plugin),
-        _ => None,
-    }
-}
-
 /// `prompt` for the model of its session, where that is not the usual one and the prompt names none.
 fn on_its_model(prompt: Prompt, record: &Record, setup: &Setup) -> Prompt {
-    let Some(SessionModel { id, provider_id, variant }) = record.model.clone().filter(|_| prompt.model.is_none()) else {
+    let Some(SessionModel { id, provider_id, variant }) = record.model.clone().filter(|_| prompt.model.is_none())
+    else {
         return prompt;
     };
     let usual = &setup.model.reference;

@@ -100,10 +100,9 @@ impl Intake {
             Some(name) => title(format!("/{name} {}", prompt.text).trim()),
             None => title(&prompt.text),
         };
-        let called = command.as_ref().map(|command| Called {
-            name: command.name.clone(),
-            arguments: arguments(&prompt).to_owned(),
-        });
+        let called = command
+            .as_ref()
+            .map(|command| Called { name: command.name.clone(), arguments: arguments(&prompt).to_owned() });
         let (text, named) = match &command {
             Some(command) => self.expanded(&id, &prompt, command).await?,
             None => {

@@ -106,7 +106,9 @@ impl Prompt {
             return Err("the prompt says nothing; give parts with text".to_owned());
         }
         if text.len() > MAX_WORDS || files > MAX_FILES || data > MAX_DATA {
-            return Err("the prompt is too large: 256 KiB of words, 32 files and 28 MiB of addresses are the most".to_owned());
+            return Err(
+                "the prompt is too large: 256 KiB of words, 32 files and 28 MiB of addresses are the most".to_owned()
+            );
         }
         Ok(Self { plugin: Some(plugin.to_owned()), parts: marked, ..Self::plain(text.trim()) })
     }

@@ -82,7 +82,13 @@ impl Roster {
     }
 
     /// Takes note of a session that opens, as long as what is given back is there.
-    pub(crate) fn enter(&self, record: &Record, inbox: mpsc::WeakSender<Inbox>, letters: &Letters, calls: &Calls) -> Listed {
+    pub(crate) fn enter(
+        &self,
+        record: &Record,
+        inbox: mpsc::WeakSender<Inbox>,
+        letters: &Letters,
+        calls: &Calls,
+    ) -> Listed {
         let (stop, left) = (CancellationToken::new(), CancellationToken::new());
         let (parent, letters, calls) = (record.parent_id.clone(), letters.clone(), calls.clone());
         let listed = Listed { roster: self.clone(), id: record.id.clone(), left: left.clone() };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use haft_llm::{Content, LlmError, Request};
 use haft_protocol::{
-    Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, SessionId, Tokens,
-    User,
+    Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, SessionId,
+    Tokens, User,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

@@ -15,7 +15,9 @@ pub(super) struct Args(Option<Map<String, Value>>);
 impl Args {
     /// The first of `args` counts.
     pub(super) fn new(args: Vec<Value>) -> Self {
-        Self(args.into_iter().next().and_then(|first| if let Value::Object(first) = first { Some(first) } else { None }))
+        Self(
+            args.into_iter().next().and_then(|first| if let Value::Object(first) = first { Some(first) } else { None }),
+        )
     }
 
     /// The argument called `name`, wherever it stands. What is null counts as left out.

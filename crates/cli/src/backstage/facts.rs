@@ -160,9 +160,7 @@ struct Vendors {
 
 impl Vendors {
     fn all(&self) -> Value {
-        let vendor = |(id, models): (&String, &Map<String, Value>)| {
-            json!({ "id": id, "name": id, "source": "config", "env": [], "options": {}, "models": models })
-        };
+        let vendor = |(id, models): (&String, &Map<String, Value>)| json!({ "id": id, "name": id, "source": "config", "env": [], "options": {}, "models": models });
         self.all.iter().map(vendor).collect()
     }
 

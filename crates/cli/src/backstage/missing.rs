@@ -11,7 +11,9 @@ const THERE: &str = "app.agents, app.log, auth.set, command.list, config.get, co
 pub(super) fn why(path: &str) -> String {
     let (group, name) = path.split_once('.').unwrap_or((path, ""));
     let instead = match (group, name) {
-        ("permission" | "question", _) => Some("a plug-in answers no question for a person; the hook permission.ask hears of it"),
+        ("permission" | "question", _) => {
+            Some("a plug-in answers no question for a person; the hook permission.ask hears of it")
+        }
         _ if path.to_lowercase().contains("permission") => {
             Some("a plug-in answers no question for a person; the hook permission.ask hears of it")
         }
@@ -20,7 +22,9 @@ pub(super) fn why(path: &str) -> String {
         ("session", "shell") => Some("use $, which asks for what it runs"),
         ("session", "revert" | "unrevert") => Some("only a person takes back what was done"),
         ("session", "share" | "unshare") => Some("nothing is sent anywhere"),
-        ("config" | "auth" | "mcp" | "instance", _) => Some("settings are the user's own; the hook config may add to them"),
+        ("config" | "auth" | "mcp" | "instance", _) => {
+            Some("settings are the user's own; the hook config may add to them")
+        }
         _ => None,
     };
     match instead {

@@ -67,6 +67,9 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
     }
 }
 
+/// Most sessions that are looked at to find one that no plug-in made.
+const MAX_PASSED: usize = 200;
+
 async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result<Record> {
     match id {
         Some(id) => {
@@ -76,8 +79,12 @@ async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result
         }
         None => {
             let directory = Some(place(dir)?.directory.display().to_string());
-            let newest = journal.sessions(&Filter { directory, roots: true, limit: 1, ..Filter::default() }).await?;
-            newest.into_iter().next().context("there is no session of this folder yet; `haft run` makes one")
+            let filter = Filter { directory, roots: true, limit: MAX_PASSED, ..Filter::default() };
+            let newest = journal.sessions(&filter).await?;
+            newest
+                .into_iter()
+                .find(|record| record.plugin().is_none())
+                .context("there is no session of this folder yet; `haft run` makes one")
         }
     }
 }

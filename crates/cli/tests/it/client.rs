@@ -45,7 +45,8 @@ fn run(machine: &Machine, answers: &[&str]) -> Ran {
 
 /// What the tool gave back, or its error.
 fn acted(machine: &Machine) -> Value {
-    let state = parts(&machine.newest_session()).into_iter().find(|part| part["tool"] == "act").unwrap()["state"].clone();
+    let state =
+        parts(&machine.newest_session()).into_iter().find(|part| part["tool"] == "act").unwrap()["state"].clone();
     let text = state["output"].as_str().or(state["error"].as_str()).unwrap().to_owned();
     serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
@@ -147,7 +148,9 @@ fn an_agent_answers_in_a_session_that_was_made_for_it() {
     let mut settings: Value = serde_json::from_str(&machine.read("opencode.json")).unwrap();
     settings["permission"] = json!({ "task": "ask" });
     machine.write("opencode.json", &settings.to_string());
-    run(&machine, &[CALLS, DONE]).ok().says(&["acts.ts was refused", "task: explore"]);
+    run(&machine, &[CALLS, DONE]).ok();
+    let got = acted(&machine);
+    assert!(got.as_str().unwrap().contains("needs the user's leave (task: explore)"), "{got}");
     // What it makes works for its session: no deeper than tasks may stand.
     settings["permission"] = json!({});
     settings["subagent_depth"] = json!(0);
@@ -178,7 +181,9 @@ fn what_is_closed_to_an_agent_stays_closed_below_it() {
 
 #[test]
 fn nobody_waits_for_an_answer_of_who_waits_for_them() {
-    let ask = |id: &str| format!("client.session.prompt({{ path: {{ id: {id} }}, body: {{ parts: words('x') }} }}).catch(refused)");
+    let ask = |id: &str| {
+        format!("client.session.prompt({{ path: {{ id: {id} }}, body: {{ parts: words('x') }} }}).catch(refused)")
+    };
     let (own, above) = (ask("context.sessionID"), ask("parent"));
     let act = format!(
         "const parent = (await client.session.get(own)).data.parentID
@@ -276,7 +281,11 @@ fn a_plug_in_removes_only_sessions_that_it_made() {
     run(&machine, &[CALLS, DONE]).ok();
     let got = acted(&machine);
     assert!(got[0].as_str().unwrap().contains("was not made by this plug-in"), "{got}");
-    assert_eq!(got.as_array().unwrap()[1..], [json!(2), json!(1), json!(true), json!(1), json!("NotFoundError")], "{got}");
+    assert_eq!(
+        got.as_array().unwrap()[1..],
+        [json!(2), json!(1), json!(true), json!(1), json!("NotFoundError")],
+        "{got}"
+    );
 }
 
 #[test]
@@ -306,13 +315,15 @@ fn the_client_tells_what_there_is() {
         &[],
         json!({}),
     );
-    let models = json!({ "m1": { "limit": { "context": 1000, "output": 100 }, "options": { "apiKey": "sk-secret-too" } } });
+    let models =
+        json!({ "m1": { "limit": { "context": 1000, "output": 100 }, "options": { "apiKey": "sk-secret-too" } } });
     let mock = json!({ "npm": "@ai-sdk/openai-compatible", "models": models,
         "options": { "baseURL": "http://127.0.0.1:9/v1", "apiKey": "sk-secret-of-mine" } });
     let settings = json!({ "provider": { "mock": mock }, "command": { "greet": { "template": "Greet." } },
         "mcp": { "off": { "type": "local", "command": ["true"], "enabled": false } } });
     machine.write("opencode.json", &settings.to_string());
-    let git = std::process::Command::new("git").args(["init", "-q", "-b", "topic"]).current_dir(machine.project()).status();
+    let git =
+        std::process::Command::new("git").args(["init", "-q", "-b", "topic"]).current_dir(machine.project()).status();
     assert!(git.unwrap().success());
     run(&machine, &[CALLS, DONE]).ok();
     let mut got = acted(&machine);
@@ -337,7 +348,12 @@ fn a_command_that_was_carried_out_is_told_of() {
         }";
     let act = "return (await client.session.create({ body: {} }).then(({ data }) =>
              client.session.command({ path: { id: data.id }, body: { command: 'greet', arguments: 'you @a.txt' } }))).data.parts.map((part) => part.text)";
-    let machine = machine(act, hooks, &[], json!({ "command": { "greet": { "template": "Greet $ARGUMENTS.", "agent": "explore", "subtask": false } } }));
+    let machine = machine(
+        act,
+        hooks,
+        &[],
+        json!({ "command": { "greet": { "template": "Greet $ARGUMENTS.", "agent": "explore", "subtask": false } } }),
+    );
     let model = machine.scenario(&[DONE]);
     let explore = machine.root().join("explore.jsonl");
     std::fs::write(&explore, format!("{{\"haft\":\"scenario\",\"version\":1}}\n{SAYS}\n")).unwrap();

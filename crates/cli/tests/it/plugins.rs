@@ -277,7 +277,9 @@ fn vendor() -> (String, std::thread::JoinHandle<Vec<String>>) {
                 asked.extend(&block[..read]);
             }
             let length = body.len();
-            let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+            let head = format!(
+                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            );
             std::io::Write::write_all(&mut socket, format!("{head}{body}").as_bytes()).unwrap();
             String::from_utf8_lossy(&asked).lines().next().unwrap_or_default().to_owned()
         };

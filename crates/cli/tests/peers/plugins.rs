@@ -87,8 +87,11 @@ fn skills_and_pruning_are_offered() {
 
 #[test]
 fn a_skill_of_a_published_plug_in_reaches_the_model() {
-    let skill = "---\nname: demo-skill\ndescription: Says how demonstrations are done in this project\n---\nBring an orange.\n";
-    let Some(machine) = with("opencode-skills@0.1.7", &[(".opencode/skills/demo-skill/SKILL.md", skill)]) else { return };
+    let skill =
+        "---\nname: demo-skill\ndescription: Says how demonstrations are done in this project\n---\nBring an orange.\n";
+    let Some(machine) = with("opencode-skills@0.1.7", &[(".opencode/skills/demo-skill/SKILL.md", skill)]) else {
+        return;
+    };
     let served = Served::plays(&[r#"{"answer":[{"call":"skills_demo_skill","args":{}}]}"#, DONE]);
     let mut settings: Value = serde_json::from_str(&server_config(&served.url())).unwrap();
     settings["sandbox"] = json!({ "mode": "off" });
