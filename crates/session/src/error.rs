@@ -92,7 +92,7 @@ pub enum SessionError {
     Ended(SessionId),
     /// Whoever asks would wait for itself.
     #[error(
-        "the turn of a session waits for this, so it cannot wait for an answer of session {0}, which waits for that turn: use          promptAsync, or noReply"
+        "the turn of a session waits for this, so it cannot wait for an answer of session {0}, which waits for that turn; use promptAsync or noReply"
     )]
     Circle(SessionId),
     /// The work on whose behalf it was asked was stopped.
