@@ -72,8 +72,9 @@ async fn measure() -> Result<(String, bool)> {
 fn next_steps(path: &Path) -> Result<Vec<Row>> {
     let (mut ratios, mut per_mb, mut gaps, mut low) = (Vec::new(), Vec::new(), Vec::new(), f64::INFINITY);
     for _ in 0..RUNS {
-        // Each goes on with what was there before.
-        let copy = path.with_file_name("copy.db");
+        // Each goes on with what was there before, and with no log of another copy beside it.
+        let folder = tempfile::tempdir()?;
+        let copy = folder.path().join("haft.db");
         std::fs::copy(path, &copy)?;
         let (new, long) = (child(&copy, &["new"])?, child(&copy, &[LONG])?);
         let gap = figure(&long, "gap")?;
