@@ -32,7 +32,7 @@ pub(crate) fn of(ground: &Ground, plugins: &[Arc<Plugin>]) -> Result<Hooks> {
     for warning in warnings {
         render::complain(&format!("warning: {warning}"));
     }
-    let hooks = Hooks::default();
+    let hooks = Hooks::default().under(ground.backstage.stage.stands().clone());
     let hooks = if commands.is_empty() { hooks } else { hooks.with(self::commands(ground, commands)?) };
     Ok(plugins.iter().fold(hooks, |hooks, plugin| hooks.with(plugin.clone())))
 }

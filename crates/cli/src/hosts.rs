@@ -23,9 +23,9 @@ pub(crate) fn of(ground: &Ground) -> Arc<Hosting> {
         Ok(Some(audit)) => gate.witnessed_by(Arc::new(audit)),
         Ok(None) | Err(_) => gate,
     };
-    // Who may not edit whatever it is changes nothing through a host either: it cannot be asked file by file.
+    // Where some files may not be edited none is changed through a host: it cannot be asked file by file.
     let held = |rule: &Rule| rule.action != Action::Allow && matches!(rule.permission.as_str(), "*" | "edit");
-    let edits = !config.rules.iter().any(held) && config.default_agent.as_deref() != Some("plan");
+    let edits = !config.rules.iter().any(held);
     let program = std::env::current_exe().unwrap_or_default();
     // Only folders that cannot be a project's: what a project holds is no program of the user's.
     let project = ground.place.worktree.as_ref().unwrap_or(&ground.place.directory);
@@ -34,11 +34,12 @@ pub(crate) fn of(ground: &Ground) -> Arc<Hosting> {
         std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !folder.starts_with(project)).collect();
     Arc::new(Hosting {
         processes: processes.clone(),
+        stage: ground.backstage.stage.clone(),
         gate,
         asker: Asker { session: Clock::system().mint(), call: None },
-        rules: Rules::default().builtin([Rule::new("plugin-host", "*", Action::Allow)]),
+        rules: Rules::default().builtin([Rule::new("bash", "*", Action::Allow)]),
         directory: ground.place.directory.clone(),
-        changes: edits && config.sandbox.mode == SandboxMode::WorkspaceWrite,
+        changes: edits && config.sandbox.mode != SandboxMode::ReadOnly,
         network: config.sandbox.network == Some(Action::Allow),
         path,
         folder: ground.folders.cache.join("host"),

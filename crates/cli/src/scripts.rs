@@ -1,6 +1,7 @@
 //! Tools and programs in TypeScript: the process that runs them, and which files may.
 
-use std::collections::HashMap;
+mod bounds;
+
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,11 +12,12 @@ use haft_config::PluginConfig;
 use haft_permission::Grant;
 use haft_project::{Command, Target};
 use haft_script::plugin::{Found, Grounds, Limits, Plugin};
-use haft_script::{Bounds, Cache, Disk, Doors, Engine, Facts, Launch, Tell, ToolFiles, Ways};
+use haft_script::{Bounds, Cache, Doors, Engine, Facts, Launch, Tell, ToolFiles, Ways};
 use haft_tool::{Call, Source, ToolError};
 use haft_toolbox::World;
 use serde_json::Value;
 
+use self::bounds::{Trusted, Within};
 use crate::packages::{Installed, Packages};
 use crate::wire::Ground;
 use crate::{hosts, render};
@@ -26,8 +28,6 @@ const ASKED: &str = "--run-scripts-1";
 pub(crate) const STRIP: &str = "--strip-types-1";
 /// Variables that scripts see of ours: what says nothing of the person and holds no key.
 const SHOWN: [&str; 8] = ["LANG", "LC_ALL", "TZ", "TERM", "NODE_ENV", "CI", "EDITOR", "COLORTERM"];
-/// Most bytes of the files that are remembered as trusted; one alone may have as many.
-const MAX_TRUSTED: u64 = 64 * 1024 * 1024;
 
 /// Runs scripts, if this process was started for that. Must come before threads, logs, arguments.
 pub(crate) fn serve_if_asked() -> Option<ExitCode> {
@@ -92,25 +92,49 @@ impl Ways for BuiltIn {
     }
 }
 
-/// The tools in files, where there are any.
-pub(crate) fn tool_files(ground: &Ground, engine: &Engine, doors: &Doors) -> Option<Arc<dyn Source>> {
+/// The folders whose files of tools count.
+fn tool_folders(ground: &Ground) -> Vec<PathBuf> {
     let project = ground.place.worktree.as_ref().unwrap_or(&ground.place.directory);
-    let trusted = ground.config.trusted;
     // Nearest last, so that it counts: the user's own before the project's, the project's root before what is nearer.
     let (mut near, mut own): (Vec<PathBuf>, Vec<PathBuf>) =
         ground.config.directories.iter().cloned().partition(|folder| folder.starts_with(project));
-    if !trusted {
+    if !ground.config.trusted {
         near.clear();
     }
     near.sort_by_key(|folder| folder.components().count());
     own.extend(near);
+    own
+}
+
+/// Whether there are tools in files.
+pub(crate) fn any_tools(ground: &Ground) -> bool {
+    ToolFiles::any(&tool_folders(ground))
+}
+
+/// The tools in files, where there are any.
+pub(crate) fn tool_files(ground: &Ground, engine: &Engine, doors: &Doors) -> Option<Arc<dyn Source>> {
+    let project = ground.place.worktree.as_ref().unwrap_or(&ground.place.directory);
+    let own = tool_folders(ground);
     if !ToolFiles::any(&own) {
         return None;
     }
-    let bounds = Arc::new(Trusted::of(project.clone(), &own));
+    let trusted: Arc<dyn Bounds> = Arc::new(Trusted::of(project.clone(), &own, &[], bounds::Packages::All));
+    let (project, others, home) = (project.clone(), own_folders(ground), ground.folders.home.clone());
+    let bounds = move |file: &Path| -> Arc<dyn Bounds> {
+        match file.starts_with(&project) {
+            true => trusted.clone(),
+            false => Arc::new(Within::own(file, &others, &home)),
+        }
+    };
     let cache = Cache::new(ground.folders.cache.join("tools"));
     let host = Some(hosts::of(ground));
-    Some(Arc::new(ToolFiles::new(own, engine.clone(), host, doors.clone(), bounds, cache, warn())))
+    Some(Arc::new(ToolFiles::new(own, engine.clone(), host, doors.clone(), Box::new(bounds), cache, warn())))
+}
+
+/// The configuration folders that are the user's own.
+fn own_folders(ground: &Ground) -> Vec<PathBuf> {
+    let project = ground.place.worktree.as_ref().unwrap_or(&ground.place.directory);
+    ground.config.directories.iter().filter(|folder| !folder.starts_with(project)).cloned().collect()
 }
 
 /// Says what does not work.
@@ -156,11 +180,13 @@ pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
     if found.is_empty() {
         return Vec::new();
     }
-    let bounds: Arc<dyn Bounds> = Arc::new(Trusted::of(project.clone(), &folders));
+    let files: Vec<PathBuf> =
+        found.iter().filter(|(_, tree)| tree.is_none()).map(|(found, _)| found.file.clone()).collect();
+    let trusted: Arc<dyn Bounds> = Arc::new(Trusted::of(project.clone(), &folders, &files, bounds::Packages::Beside));
     let grounds = Grounds {
         engine: engine.clone(),
         host: Some(hosts::of(ground)),
-        sources: Arc::new(Disk::new(bounds)),
+        bounds: trusted.clone(),
         stage: ground.backstage.stage.clone(),
         client: ground.backstage.clone(),
         directory: ground.place.directory.clone(),
@@ -170,10 +196,12 @@ pub(crate) fn plugins(ground: &Ground, engine: &Engine) -> Vec<Arc<Plugin>> {
         limits: Limits::default(),
     };
     let plugin = |(found, tree): (Found, Option<PathBuf>)| {
-        let grounds = match tree {
-            Some(tree) => Grounds { sources: Arc::new(Disk::new(Arc::new(Within(tree)))), ..grounds.clone() },
-            None => grounds.clone(),
+        let bounds: Arc<dyn Bounds> = match tree {
+            Some(tree) => Arc::new(Within::package(&tree)),
+            None if found.file.starts_with(project) => trusted.clone(),
+            None => Arc::new(Within::own(&found.file, &own_folders(ground), &ground.folders.home)),
         };
+        let grounds = Grounds { bounds, ..grounds.clone() };
         Arc::new(Plugin::new(found, grounds))
     };
     found.into_iter().take(MAX_PLUGINS).map(plugin).collect()
@@ -188,19 +216,6 @@ fn package(packages: &Packages, plugin: &PluginConfig) -> Result<(Found, Option<
     let Installed { tree, root } = packages.find(plugin)?;
     let file = haft_script::entry_of(&root).ok_or("its package.json names no file that there is")?;
     Ok((Found { name: plugin.spec.clone(), file, options: plugin.options.clone() }, Some(tree)))
-}
-
-/// The files of a package and of what it needs, and no others.
-struct Within(PathBuf);
-
-impl Bounds for Within {
-    fn check(&self, path: &Path, _bytes: &[u8]) -> Result<(), String> {
-        // There are no links among them: none were unpacked.
-        match path.starts_with(&self.0) {
-            true => Ok(()),
-            false => Err(format!("{} is none of the package's files", path.display())),
-        }
-    }
 }
 
 /// The file that a `file://` address means.
@@ -226,69 +241,4 @@ fn file(address: &str) -> Option<PathBuf> {
 fn is_plugin(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     [".ts", ".js"].iter().any(|end| name.ends_with(end)) && !name.ends_with(".d.ts") && path.is_file()
-}
-
-/// The files of a project that were there when it was trusted, and the user's own.
-struct Trusted {
-    project: PathBuf,
-    known: HashMap<PathBuf, blake3::Hash>,
-}
-
-impl Trusted {
-    /// What is in the configuration folders of `project` now.
-    fn of(project: PathBuf, folders: &[PathBuf]) -> Self {
-        let mut known = HashMap::new();
-        let mut room = MAX_TRUSTED;
-        let near = folders.iter().filter(|folder| folder.starts_with(&project));
-        let mut open: Vec<PathBuf> =
-            near.flat_map(|folder| haft_config::code_folders().map(|name| folder.join(name))).collect();
-        while let Some(folder) = open.pop() {
-            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                let Ok(kind) = entry.file_type() else { continue };
-                if kind.is_dir() && entry.file_name() != "node_modules" {
-                    open.push(path);
-                } else if let Ok(meta) = std::fs::metadata(&path)
-                    && meta.is_file()
-                    && meta.len() <= room
-                    && let Ok(bytes) = std::fs::read(&path)
-                {
-                    room -= meta.len();
-                    known.insert(path, blake3::hash(&bytes));
-                }
-            }
-        }
-        Self { project, known }
-    }
-}
-
-impl Bounds for Trusted {
-    fn unchanged(&self) -> Result<(), String> {
-        self.known.iter().try_for_each(|(path, hash)| match std::fs::read(path) {
-            Ok(bytes) if blake3::hash(&bytes) == *hash => Ok(()),
-            Ok(_) | Err(_) => Err(format!(
-                "{} has changed since the project was trusted; start haft again and look at what changed",
-                path.display()
-            )),
-        })
-    }
-
-    fn check(&self, path: &Path, bytes: &[u8]) -> Result<(), String> {
-        // What packages hold is said by their lock file, which the question of trust covers.
-        if !path.starts_with(&self.project) || path.components().any(|part| part.as_os_str() == "node_modules") {
-            return Ok(());
-        }
-        match self.known.get(path) {
-            Some(hash) if *hash == blake3::hash(bytes) => Ok(()),
-            Some(_) => Err(format!(
-                "{} has changed since the project was trusted; start haft again and look at what changed",
-                path.display()
-            )),
-            None => Err(format!(
-                "{} is not among the files that the project was trusted with; keep what tools import beside them, or in lib of the \
-                 same configuration folder, and start haft again",
-                path.display()
-            )),
-        }
-    }
 }

@@ -401,7 +401,7 @@ impl Ground {
     /// Lets plug-ins do what `gate` allows, under the rules of the agent that answers where none is named. What they change
     /// is kept for nobody: undo is for what the agent does.
     fn open_stage(&self, gate: &Gate, answerer: Answerer, extra: &[Rule]) -> Result<()> {
-        if self.plugins.is_empty() {
+        if self.plugins.is_empty() && !scripts::any_tools(self) {
             return Ok(());
         }
         // Where no question can be put there is nobody, but a yes in advance is one all the same.

@@ -70,6 +70,17 @@ impl Account {
         self.grant == Grant::Person
     }
 
+    /// The addresses that the settings themselves name.
+    fn addresses(&self) -> Vec<String> {
+        let further = match &self.grant {
+            Grant::Organisation(organisation) => {
+                [Some(&organisation.issuer), organisation.token_url.as_ref()].into_iter().flatten().cloned().collect()
+            }
+            Grant::Person | Grant::Client => Vec::new(),
+        };
+        std::iter::once(self.url.clone()).chain(further).collect()
+    }
+
     /// Where the browser comes back to, if the port is not any.
     fn redirect(&self) -> String {
         match &self.redirect_uri {
@@ -235,7 +246,8 @@ pub fn challenged(store: &Store, account: &Account, challenge: &str) {
 
 async fn manager(store: &Store, account: &Account) -> Result<(AuthorizationManager, Arc<Exchange>), OAuthError> {
     let failed = |source| OAuthError::Failed { name: account.name.clone(), source: Box::new(source) };
-    let exchange = Exchange::new().map_err(|error| failed(AuthError::InternalError(haft_tool::with_causes(&error))))?;
+    let exchange = Exchange::new(account.addresses())
+        .map_err(|error| failed(AuthError::InternalError(haft_tool::with_causes(&error))))?;
     let exchange = Arc::new(exchange);
     let made = AuthorizationManager::new_with_oauth_http_client(account.url.as_str(), exchange.clone()).await;
     let mut manager = made.map_err(failed)?;

@@ -47,6 +47,13 @@ pub struct Locked {
 }
 
 impl Lock {
+    /// Takes what is called `name` out, whichever version, and gives it back.
+    pub fn without(&mut self, name: &str) -> Vec<Tree> {
+        let old = self.plugins.values().filter(|tree| tree.name == name).cloned().collect();
+        self.plugins.retain(|_, tree| tree.name != name);
+        old
+    }
+
     /// Reads the file at `path`; an empty one where there is none.
     ///
     /// # Errors

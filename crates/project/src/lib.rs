@@ -35,7 +35,7 @@ pub use files::{EditLock, Entry, Files, Listing, MAX_ENTRIES, Opened, Reading};
 pub use passing::sweep_passing;
 pub use place::Place;
 pub use process::{
-    COLUMNS, Caging, Command, End, LINGER, Mode, ProcessError, Processes, ROWS, Running, Streams, Talk, Walls,
+    COLUMNS, Caging, Command, End, LINGER, Looked, Mode, ProcessError, Processes, ROWS, Running, Streams, Talk, Walls,
     preset_names, secrets, temporary,
 };
 pub use protected::{Guarded, Held, Protection, Repair, Secrets, What, is_protected};

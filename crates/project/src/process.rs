@@ -299,10 +299,18 @@ impl Processes {
     async fn recording(&self, grant: &Grant, is_caged: bool) -> Result<Option<Recording>, ProcessError> {
         let can_change = !is_caged || grant.changes().next().is_some();
         let Some(recorder) = self.recorder.clone().filter(|_| can_change) else { return Ok(None) };
-        let asker = grant.asker().clone();
-        let begin = move || Recording::begin(recorder, &asker);
-        let begun = tokio::task::spawn_blocking(begin).await.map_err(|_| ProcessError::Unprepared)?;
-        Ok(Some(begun))
+        Ok(Some(begun(recorder, grant).await?))
+    }
+
+    /// Tells the recorder that a program that runs on is about to do something for the call that `grant` was given: what changes
+    /// until the end is taken for that call's, as around a command. `None`: nobody records.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Unprepared`].
+    pub async fn looked_around(&self, grant: &Grant) -> Result<Option<Looked>, ProcessError> {
+        let Some(recorder) = self.recorder.clone() else { return Ok(None) };
+        Ok(Some(Looked(begun(recorder, grant).await?)))
     }
 
     /// Gets the cage ready, on a thread that may block. `None` without one.
@@ -334,6 +342,25 @@ impl Processes {
         variables.extend(command.env.iter().map(|(name, value)| (name.into(), value.into())));
         variables.push((MARK.into(), marks(std::env::var_os(MARK), mark)));
         variables
+    }
+}
+
+/// Has `recorder` look at what there is before something is done for the call that `grant` was given.
+async fn begun(recorder: Arc<dyn Recorder>, grant: &Grant) -> Result<Recording, ProcessError> {
+    let asker = grant.asker().clone();
+    let begin = move || Recording::begin(recorder, &asker);
+    tokio::task::spawn_blocking(begin).await.map_err(|_| ProcessError::Unprepared)
+}
+
+/// Something that is done by a program that runs on. What it changed is found at its end, or when this is dropped.
+#[derive(Debug)]
+pub struct Looked(Recording);
+
+impl Looked {
+    /// Finds what it changed.
+    pub async fn end(self) {
+        // A defect in looking is told by who looks.
+        let _ = tokio::task::spawn_blocking(move || drop(self.0)).await;
     }
 }
 

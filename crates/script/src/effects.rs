@@ -14,12 +14,13 @@ use haft_net::Web;
 use haft_permission::{Access, Grant};
 use haft_project::{Command, Files, Processes, Target};
 use haft_protocol::{Object, SessionId};
-use haft_tool::{Call, ToolError};
+use haft_tool::{Call, ToolError, foreign};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::error::Refusal;
 use crate::script::World;
+use crate::tools::MAX_METADATA;
 
 /// Most bytes that a script reads or writes at once.
 pub const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -168,7 +169,7 @@ impl World for CallWorld<'_> {
             "metadata" => {
                 let title = params.get("title").and_then(Value::as_str).unwrap_or_default();
                 let metadata = params.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-                self.call.progress(title, metadata);
+                self.call.progress(title, foreign(metadata, MAX_METADATA));
             }
             "log" => {
                 let text: String =
@@ -204,6 +205,12 @@ impl World for NoWorld {
     fn told(&self, what: &str, params: Value) {
         tracing::debug!(what, %params, "a script says");
     }
+}
+
+/// Whether `effect` may change files.
+pub(crate) fn changes(effect: &str) -> bool {
+    let changing = ["fs.write", "fs.mkdir", "fs.remove", "fs.rename", "fs.copy", "fs.truncate", "run"];
+    changing.contains(&effect)
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Refusal> {

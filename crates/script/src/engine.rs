@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::error::ScriptError;
-use crate::host::{HostLaunch, Life, Started};
+use crate::host::{HostLaunch, Life, Settle, Started};
 use crate::script::{Script, Sources, answer_source};
 use crate::wire::{CLOSE, DROP, FromInside, MAX_LINE, WireError};
 
@@ -124,6 +124,11 @@ impl Engine {
         Ok(Script::new(process, realm))
     }
 
+    /// Ends the process, when what runs in it is over. The next script starts another.
+    pub(crate) async fn let_go(&self) {
+        self.inner.running.lock().await.take();
+    }
+
     /// The process, if one runs.
     pub async fn process(&self) -> Option<u32> {
         self.inner.running.lock().await.as_ref().filter(|process| process.is_alive()).and_then(|process| process.pid)
@@ -152,6 +157,7 @@ pub(crate) struct Running {
     lines: mpsc::UnboundedSender<String>,
     shared: Arc<Shared>,
     realms: AtomicU32,
+    settle: Option<Settle>,
     tasks: [JoinHandle<()>; 2],
 }
 
@@ -196,16 +202,23 @@ impl Running {
         let mut child = command.spawn().map_err(failed)?;
         let gone = || failed(std::io::ErrorKind::BrokenPipe.into());
         let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or_else(gone)?;
-        Ok(Self::over(child.id(), input, output, Process::Ours(child), facts))
+        Ok(Self::over(child.id(), input, output, Process::Ours(child), facts, None))
     }
 
     /// One that was started already.
     fn with(started: Started, facts: Value) -> Self {
-        let Started { input, output, life } = started;
-        Self::over(None, input, output, Process::Host(life), facts)
+        let Started { input, output, settle, life } = started;
+        Self::over(None, input, output, Process::Host(life), facts, Some(settle))
     }
 
-    fn over(pid: Option<u32>, input: ChildStdin, output: ChildStdout, process: Process, facts: Value) -> Self {
+    fn over(
+        pid: Option<u32>,
+        input: ChildStdin,
+        output: ChildStdout,
+        process: Process,
+        facts: Value,
+        settle: Option<Settle>,
+    ) -> Self {
         let max_line = if matches!(process, Process::Ours(_)) { MAX_LINE } else { MAX_HOST_LINE };
         let shared = Arc::new(Shared {
             alive: AtomicBool::new(true),
@@ -219,7 +232,17 @@ impl Running {
         let (lines, written) = mpsc::unbounded_channel();
         let tasks =
             [tokio::spawn(write(input, written)), tokio::spawn(attend(process, output, shared.clone(), lines.clone()))];
-        Self { pid, lines, shared, realms: AtomicU32::new(1), tasks }
+        Self { pid, lines, shared, realms: AtomicU32::new(1), settle, tasks }
+    }
+
+    /// Has put back what a host changed of what is protected, and waits for that.
+    pub(crate) async fn settle(&self) {
+        let Some(settle) = &self.settle else { return };
+        let (wish, done) = oneshot::channel();
+        if settle.send(wish).await.is_ok() {
+            // It is dropped when it is done, or its host has ended, which does the same.
+            let _ = done.await;
+        }
     }
 
     /// Why nothing comes any more.

@@ -4,28 +4,35 @@
 //! It is an ordinary program in the cage of commands, with the rights that it is given here and no more, and speaks the
 //! same language as the engine: what a script asks haft for passes the same gate. What it does by itself (files,
 //! processes) the cage holds. Standard output is not what it speaks over, so that nobody's `console.log` is in the way.
+//!
+//! A cage cannot become narrower around a program that runs. So there is a host for each [`Right`]: one that may change the
+//! project, for agents that may, and one that may not. The first ends when nobody works any more who may change files.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_permission::{Access, Asker, Effect, Gate, Rules};
+use haft_permission::{Access, Action, Asker, Denied, Effect, Gate, Grant, Rules};
 use haft_project::{Command, Processes, Running, Streams, Talk};
 use serde_json::{Map, Value, json};
 use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::engine::{Engine, Facts};
 use crate::error::ScriptError;
 use crate::inside::parts;
+use crate::plugin::Stage;
+use crate::tools::Bounds;
 
 /// Programs that can be a host, the better one first.
 const PROGRAMS: [&str; 2] = ["bun", "node"];
 /// Memory of one host's JavaScript, in MiB. The cage has a limit of its own for all of it.
 const MEMORY: u32 = 1024;
-/// The permission under which it stands in the record.
-const PERMISSION: &str = "plugin-host";
+/// The permission under which it is asked for: it is a command.
+const PERMISSION: &str = "bash";
 /// Most hosts at once.
 pub const MAX_HOSTS: usize = 16;
 /// How much is remembered of what a host wrote to standard output and error, in lines.
@@ -35,20 +42,42 @@ const MAX_WORDS: usize = 1024;
 /// How long the last words of one that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
+/// What a host may do to the project by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Right {
+    /// Read it.
+    Reads,
+    /// Change it as a command may.
+    Changes,
+}
+
+impl Right {
+    /// That of hosts for an agent that may do this with files in general: what has to be asked for file by file is not for
+    /// a program that nobody asks.
+    pub fn of(edit: Action) -> Self {
+        match edit {
+            Action::Allow => Self::Changes,
+            Action::Ask | Action::Deny => Self::Reads,
+        }
+    }
+}
+
 /// What hosts are started with.
 #[derive(Clone)]
 pub struct Hosting {
     /// What starts them, in cages.
     pub processes: Processes,
-    /// The gate that notes it. It asks nobody: whoever installed the script, or trusts its project, said yes.
+    /// Who gives leave for one in a cage: the rules for commands hold for it.
+    pub stage: Arc<dyn Stage>,
+    /// The gate that notes one without a cage, which the settings want. It asks nobody.
     pub gate: Gate,
     /// On whose behalf.
     pub asker: Asker,
-    /// Rules that let it pass.
+    /// Rules that let that pass.
     pub rules: Rules,
     /// Where they run.
     pub directory: PathBuf,
-    /// Whether they may change the folders that commands may change.
+    /// Whether those for agents that may change files may change the folders that commands may change.
     pub changes: bool,
     /// Whether they may use the network.
     pub network: bool,
@@ -71,31 +100,87 @@ pub(crate) struct HostLaunch {
     program: PathBuf,
     /// What it is started for.
     what: String,
+    right: Right,
+    bounds: Arc<dyn Bounds>,
+}
+
+/// The hosts of one script: an engine for each right.
+pub(crate) struct Hosts {
+    hosting: Arc<Hosting>,
+    reads: Engine,
+    changes: Engine,
+}
+
+impl Hosts {
+    /// The right of the host for who has `right`.
+    pub(crate) fn right(&self, right: Right) -> Right {
+        if self.hosting.changes { right } else { Right::Reads }
+    }
+
+    /// The one with `right`.
+    pub(crate) fn with(&self, right: Right) -> &Engine {
+        match right {
+            Right::Reads => &self.reads,
+            Right::Changes => &self.changes,
+        }
+    }
+
+    /// Ends the one that may change files, if nobody works any more who may, when what runs in it is over. Returns whether
+    /// it does.
+    pub(crate) async fn narrow(&self) -> bool {
+        let narrows = !self.hosting.stage.has_writers();
+        if narrows {
+            self.changes.let_go().await;
+        }
+        narrows
+    }
+}
+
+/// Why there is no host where rules hold it back.
+fn held(launch: &HostLaunch, denied: &Denied) -> String {
+    let (program, what) = (launch.name(), &launch.what);
+    let short = haft_permission::plugin_name(what);
+    match denied {
+        Denied::Nobody { .. } => format!(
+            "your rules ask before the command `{program} {what}` runs, and nobody can be asked for it; to let it, say \"plugin\": \
+             {{\"{short}\": \"allow\"}} under permission"
+        ),
+        denied => denied.to_string(),
+    }
 }
 
 /// What a started process is spoken with by.
 pub(crate) struct Started {
     pub(crate) input: ChildStdin,
     pub(crate) output: ChildStdout,
+    pub(crate) settle: Settle,
     pub(crate) life: Life,
 }
+
+/// Has put back what a host changed of what is protected. Each wish is dropped when that is done.
+pub(crate) type Settle = mpsc::Sender<oneshot::Sender<()>>;
 
 /// A host that runs. Dropping it ends it with all that it started.
 pub(crate) struct Life {
     tail: Tail,
     name: String,
-    silent: tokio_util::sync::CancellationToken,
+    silent: CancellationToken,
     _task: AbortOnDropHandle<()>,
     _permit: tokio::sync::OwnedSemaphorePermit,
 }
 
 impl Hosting {
-    /// An engine that is a process of its own for `what`, and how it runs, such as `node, in the cage of commands`.
+    /// Engines that are processes of their own for `what`, which may import what is within `bounds`, and how they run, such
+    /// as `node, in the cage of commands`.
     ///
     /// # Errors
     ///
-    /// Why there is none, and what can be done.
-    pub fn engine(self: &Arc<Self>, what: &str) -> Result<(Engine, String), String> {
+    /// Why there are none, and what can be done.
+    pub(crate) async fn hosts(
+        self: &Arc<Self>,
+        what: &str,
+        bounds: &Arc<dyn Bounds>,
+    ) -> Result<(Hosts, String), String> {
         if self.needs_cage && self.processes.mode().is_none() {
             return Err("this machine holds no cage for it; `haft doctor` says why".to_owned());
         }
@@ -106,44 +191,68 @@ impl Hosting {
         let Some((program, name)) = found else {
             return Err("neither bun nor node is installed here; with one of them it can be run".to_owned());
         };
-        let launch = HostLaunch { hosting: Arc::clone(self), program, what: what.to_owned() };
+        let (hosting, what) = (Arc::clone(self), what.to_owned());
+        let launch = HostLaunch { hosting, program, what, right: Right::Reads, bounds: bounds.clone() };
+        launch.leave(Vec::new()).await.map_err(|denied| held(&launch, &denied))?;
         let how = match self.needs_cage {
             true => format!("{name}, in the cage of commands"),
             false => format!("{name}, without a cage, as the settings want it"),
         };
-        Ok((Engine::hosted(launch, Facts::default()), how))
+        let engine = |right| Engine::hosted(HostLaunch { right, ..launch.clone() }, Facts::default());
+        let (reads, changes) = (engine(Right::Reads), engine(Right::Changes));
+        Ok((Hosts { hosting: Arc::clone(self), reads, changes }, how))
     }
 }
 
 impl HostLaunch {
     /// Starts it.
     pub(crate) async fn start(&self) -> Result<Started, ScriptError> {
-        let Hosting { processes, gate, asker, rules, directory, changes, network, folder, strip, room, .. } =
-            self.hosting.as_ref();
-        let name = self.program.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let Hosting { stage, processes, directory, network, folder, strip, room, .. } = self.hosting.as_ref();
+        let name = self.name().to_owned();
         let failed = |why: String| ScriptError::Host { name: name.clone(), why };
         let permit = Arc::clone(room).try_acquire_owned();
         let permit = permit.map_err(|_| failed(format!("{MAX_HOSTS} of them run already, which is the most")))?;
+        self.bounds.unchanged().map_err(&failed)?;
         let files = written(folder).map_err(|error| failed(format!("{}: {error}", folder.display())))?;
-        let roots = processes.roots().iter().filter(|_| *changes).cloned().map(Effect::Change);
+        let changes = self.hosting.changes && self.right == Right::Changes;
+        let roots = processes.roots().iter().filter(|_| changes).cloned().map(Effect::Change);
         let text = line(&self.program, &files.host);
         let run = Effect::Run { command: text.clone(), dir: directory.clone() };
         let effects = std::iter::once(run).chain(roots).chain(network.then_some(Effect::Network)).collect();
-        let access = Access { effects, ..Access::new(PERMISSION, &self.what) };
-        let grant = gate.ask(asker, rules, access).await.map_err(|denied| failed(denied.to_string()))?;
-        let given = json!({ "files": { "parts": files.parts, "loader": files.loader }, "strip": strip });
+        let grant = self.leave(effects).await.map_err(|denied| failed(denied.to_string()))?;
+        let within = self.bounds.folders();
+        let given =
+            json!({ "files": { "parts": files.parts, "loader": files.loader }, "strip": strip, "within": within });
         let mut env = vec![("HAFT_HOST".to_owned(), given.to_string())];
         env.extend(network.then(|| ("HAFT_HOST_NETWORK".to_owned(), "1".to_owned())));
-        let command = Command { text, dir: directory.clone(), env, streams: Streams::Apart, ..Command::default() };
+        let secrets = stage.secrets();
+        let command =
+            Command { text, dir: directory.clone(), env, streams: Streams::Apart, secrets, ..Command::default() };
         let spawned = processes.unrecorded().spawn(&grant, &command).await;
         let mut running = spawned.map_err(|error| failed(haft_tool::with_causes(&error)))?;
         let Some(Talk { input, output }) = running.talk() else {
             return Err(failed("it cannot be spoken with".to_owned()));
         };
-        let (tail, silent) = (Tail::default(), tokio_util::sync::CancellationToken::new());
-        let task =
-            AbortOnDropHandle::new(tokio::spawn(listen(running, self.what.clone(), tail.clone(), silent.clone())));
-        Ok(Started { input, output, life: Life { tail, name, silent, _task: task, _permit: permit } })
+        let (tail, silent) = (Tail::default(), CancellationToken::new());
+        let (settle, wishes) = mpsc::channel(1);
+        let listening = listen(running, self.what.clone(), tail.clone(), silent.clone(), wishes);
+        let task = AbortOnDropHandle::new(tokio::spawn(listening));
+        Ok(Started { input, output, settle, life: Life { tail, name, silent, _task: task, _permit: permit } })
+    }
+
+    /// The program's name.
+    fn name(&self) -> &str {
+        self.program.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Leave for one that does this.
+    async fn leave(&self, effects: Vec<Effect>) -> Result<Grant, Denied> {
+        let Hosting { stage, gate, asker, rules, needs_cage, .. } = self.hosting.as_ref();
+        let access = Access { effects, ..Access::new(PERMISSION, format!("{} {}", self.name(), self.what)) };
+        match needs_cage {
+            true => stage.leave(&self.what, access).await,
+            false => gate.ask(asker, rules, access).await,
+        }
     }
 }
 
@@ -178,10 +287,25 @@ impl Tail {
 }
 
 /// Follows what the host writes beside what it says to haft, until it ends.
-async fn listen(mut running: Running, what: String, tail: Tail, silent: tokio_util::sync::CancellationToken) {
+async fn listen(
+    mut running: Running,
+    what: String,
+    tail: Tail,
+    silent: CancellationToken,
+    mut wishes: mpsc::Receiver<oneshot::Sender<()>>,
+) {
     let _silent = silent.drop_guard();
     let (mut piece, mut open) = (Vec::new(), Vec::new());
-    while running.read(&mut piece).await {
+    loop {
+        tokio::select! {
+            more = running.read(&mut piece) => if !more { break },
+            Some(_wish) = wishes.recv() => {
+                for repair in running.put_back().await {
+                    tracing::info!(?repair, script = what, "put back after a host");
+                }
+                continue;
+            }
+        }
         for &byte in &piece {
             // Of a line that never ends only the beginning counts.
             if byte == b'\n' {

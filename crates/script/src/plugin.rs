@@ -7,6 +7,7 @@
 //! no plug-in. So none can set itself, or another one, in motion for ever.
 
 mod stage;
+mod world;
 
 pub use stage::{Behind, Moment, Opened, Stage};
 
@@ -16,19 +17,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use haft_permission::{Access, Grant};
-use haft_protocol::SessionId;
 use haft_protocol::hook::Point;
 use haft_tool::{Hook, HookError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::effects::WHILE_LOADED;
+use self::world::{Beginner, Beginning, PluginWorld};
 use crate::engine::Engine;
 use crate::error::{Refusal, ScriptError};
-use crate::host::Hosting;
-use crate::script::{Allowance, Source, Sources, World};
-use crate::tools::{At, Described};
+use crate::host::{Hosting, Hosts, Right};
+use crate::script::{Allowance, World};
+use crate::tools::{At, Bounds, Described, Disk};
 
 /// How long a plug-in may take to begin.
 pub const MAX_START: Duration = Duration::from_secs(30);
@@ -42,6 +41,11 @@ const NEEDS_LEAVE: &str = "needs the user's leave";
 const MAX_REFUSALS_TOLD: u32 = 3;
 /// How often a plug-in is loaded again whose process ended.
 pub const MAX_STARTS: u32 = 3;
+/// How often a plug-in may change something when it is told of a file, from one prompt to the next: each change is told of,
+/// too.
+pub const MAX_ANSWERED: u32 = 1_000;
+/// The points behind which what a host changed of what is protected is put back.
+const SETTLED: [Point; 4] = [Point::ChatMessage, Point::ToolBefore, Point::ToolAfter, Point::TurnStop];
 /// The file that begins a plug-in.
 const START: &str = "/haft-plugin-start.mjs";
 
@@ -84,7 +88,7 @@ pub struct Grounds {
     /// What runs them.
     pub engine: Engine,
     /// What their files may import.
-    pub sources: Arc<dyn Sources>,
+    pub bounds: Arc<dyn Bounds>,
     /// What runs those that the engine cannot; `None`: nothing does.
     pub host: Option<Arc<Hosting>>,
     /// What does what they ask of the world, in the plug-in's own name.
@@ -135,20 +139,42 @@ pub struct Found {
 pub struct Plugin {
     found: Found,
     grounds: Grounds,
-    loaded: tokio::sync::Mutex<State>,
+    loaded: tokio::sync::Mutex<States>,
     /// What it runs in, where that is not the engine.
-    host: OnceLock<Engine>,
+    hosts: OnceLock<Hosts>,
     /// What it listens to, once that is known.
     begun: OnceLock<Begun>,
     told: Mutex<bool>,
     /// How often a person was told that it was refused something.
     refusals: AtomicU32,
+    /// How often since the last prompt it changed something when it was told of a file.
+    answered: AtomicU32,
+}
+
+/// It as it runs: in the engine once, in hosts once for each right.
+#[derive(Default)]
+struct States {
+    reads: State,
+    changes: State,
 }
 
 #[derive(Default)]
 struct State {
     running: Option<Arc<At>>,
     starts: u32,
+}
+
+impl States {
+    fn with(&mut self, right: Right) -> &mut State {
+        match right {
+            Right::Reads => &mut self.reads,
+            Right::Changes => &mut self.changes,
+        }
+    }
+
+    fn running(&self) -> Vec<Arc<At>> {
+        [&self.reads, &self.changes].into_iter().filter_map(|state| state.running.clone()).collect()
+    }
 }
 
 /// What a plug-in said of itself when it began.
@@ -175,10 +201,11 @@ impl Plugin {
             found,
             grounds,
             loaded: tokio::sync::Mutex::default(),
-            host: OnceLock::new(),
+            hosts: OnceLock::new(),
             begun: OnceLock::new(),
             told: Mutex::new(false),
             refusals: AtomicU32::new(0),
+            answered: AtomicU32::new(0),
         }
     }
 
@@ -188,7 +215,7 @@ impl Plugin {
     ///
     /// [`ScriptError`]; it is tried again up to [`MAX_STARTS`] times, unless it took too long.
     pub async fn begin(&self) -> Result<&Begun, ScriptError> {
-        self.running().await?;
+        self.running(&Moment::default()).await?;
         Ok(self.begun.get_or_init(Begun::default))
     }
 
@@ -199,14 +226,14 @@ impl Plugin {
     ///
     /// [`ScriptError`].
     pub async fn ask(&self, path: &[&str], args: Vec<Value>, time: Duration) -> Result<Value, ScriptError> {
-        let running = self.running().await?;
+        let running = self.running(&Moment::default()).await?;
         let (world, within) = (self.world(&Moment::default()), Allowance { time, effects: MAX_EFFECTS });
         Ok(running.script.call_within(running.handle, path, args, &world, within).await?.value)
     }
 
     /// Its tools, at most `most` of them. One that cannot begin has none, and is named.
     pub(crate) async fn tools(&self, most: usize) -> Vec<Described> {
-        let at = match self.running().await {
+        let at = match self.running(&Moment::default()).await {
             Ok(at) => at,
             Err(error) => {
                 self.give_up(&error);
@@ -220,13 +247,27 @@ impl Plugin {
         tools
     }
 
-    /// It as it runs, begun if it has not.
-    pub(crate) async fn at(&self) -> Result<Arc<At>, ScriptError> {
-        self.running().await
+    /// It as it runs for who has `right`, begun if it has not.
+    pub(crate) async fn at(&self, right: Right) -> Result<Arc<At>, ScriptError> {
+        self.running_with(right).await
     }
 
-    async fn running(&self) -> Result<Arc<At>, ScriptError> {
-        let mut state = self.loaded.lock().await;
+    /// It as it runs for who works at `moment`, begun if it has not.
+    async fn running(&self, moment: &Moment) -> Result<Arc<At>, ScriptError> {
+        self.running_with(self.grounds.stage.right(moment)).await
+    }
+
+    async fn running_with(&self, right: Right) -> Result<Arc<At>, ScriptError> {
+        let mut states = self.loaded.lock().await;
+        let slot = |right| self.hosts.get().map_or(Right::Reads, |hosts| hosts.right(right));
+        if let Some(hosts) = self.hosts.get()
+            && slot(right) == Right::Reads
+            && states.changes.running.is_some()
+            && hosts.narrow().await
+        {
+            states.changes = State::default();
+        }
+        let state = states.with(slot(right));
         if let Some(running) = state.running.as_ref().filter(|running| running.script.is_alive()) {
             return Ok(Arc::clone(running));
         }
@@ -235,7 +276,9 @@ impl Plugin {
         }
         state.starts += 1;
         state.running = None;
-        let started = self.start().await;
+        let started = self.start(right).await;
+        // Perhaps it has found out that it needs a host.
+        let state = states.with(slot(right));
         if started.as_ref().is_err_and(ScriptError::is_too_much) {
             // Nobody waits for that twice.
             state.starts = MAX_STARTS;
@@ -246,9 +289,9 @@ impl Plugin {
     }
 
     /// Starts it in the engine or, where that lacks something and a host is installed, in one.
-    async fn start(&self) -> Result<At, ScriptError> {
-        if let Some(host) = self.host.get() {
-            return Ok(self.known(self.start_in(host, &AtomicBool::new(false)).await?));
+    async fn start(&self, right: Right) -> Result<At, ScriptError> {
+        if let Some(hosts) = self.hosts.get() {
+            return Ok(self.known(self.start_hosted(hosts, right).await?));
         }
         let lacked = AtomicBool::new(false);
         let sealed = self.start_in(&self.grounds.engine, &lacked).await;
@@ -260,12 +303,12 @@ impl Plugin {
         let Some(hosting) = &self.grounds.host else { return sealed.map(|begun| self.known(begun)) };
         let (name, file) = (&self.found.name, self.found.file.display());
         let tell = |text: String| (self.grounds.tell)(&text);
-        match hosting.engine(name) {
-            Ok((host, program)) => {
+        match hosting.hosts(name, &self.grounds.bounds).await {
+            Ok((hosts, program)) => {
                 tell(format!("the plug-in {name} runs in {program}: {file}: {error}"));
                 // Said once: should it fail there, that is where it is tried again.
-                let host = self.host.get_or_init(|| host);
-                Ok(self.known(self.start_in(host, &lacked).await?))
+                let hosts = self.hosts.get_or_init(|| hosts);
+                Ok(self.known(self.start_hosted(hosts, right).await?))
             }
             Err(why) => {
                 tell(format!("the plug-in {name} cannot be run in a host either: {why}"));
@@ -274,11 +317,18 @@ impl Plugin {
         }
     }
 
+    async fn start_hosted(&self, hosts: &Hosts, right: Right) -> Result<(At, Begun), ScriptError> {
+        let right = hosts.right(right);
+        let (at, begun) = self.start_in(hosts.with(right), &AtomicBool::new(false)).await?;
+        Ok((At { right, ..at }, begun))
+    }
+
     /// The same in `engine`. `lacked` is set where it was refused something only because it was beginning.
     async fn start_in(&self, engine: &Engine, lacked: &AtomicBool) -> Result<(At, Begun), ScriptError> {
-        let Grounds { sources, directory, worktree, project, .. } = &self.grounds;
+        let Grounds { bounds, directory, worktree, project, .. } = &self.grounds;
         let file = self.found.file.clone();
-        let script = engine.script(Arc::new(Beginning { file: file.clone(), inner: Arc::clone(sources) })).await?;
+        let script =
+            engine.script(Arc::new(Beginning { file: file.clone(), inner: Disk::new(bounds.clone()) })).await?;
         // What the engine refuses here a host is tried for.
         let is_quiet = !engine.is_hosted() && self.grounds.host.is_some();
         let inner = PluginWorld { is_quiet, ..self.world(&Moment::default()) };
@@ -303,7 +353,7 @@ impl Plugin {
         if !unknown.is_empty() {
             tracing::info!(plugin = self.found.name, ?unknown, "haft has no such hooks");
         }
-        Ok((At { script, handle }, begun))
+        Ok((At { script, handle, right: Right::Reads }, begun))
     }
 
     /// Notes what it said of itself: the same however often it is begun.
@@ -313,28 +363,81 @@ impl Plugin {
     }
 
     async fn fire_in(&self, point: Point, input: &Value, output: Value) -> Result<Value, HookError> {
+        let moment = Moment::of(point, input);
         // Nothing ends that never began.
-        if point == Point::Dispose && self.loaded.lock().await.running.is_none() {
+        if point == Point::Dispose {
+            let running = self.loaded.lock().await.running();
+            for running in running.iter().filter(|_| self.listens(point)) {
+                self.fire_at(running, point, &moment, input, output.clone()).await?;
+            }
             return Ok(output);
         }
-        let running = match self.running().await {
+        let running = match self.running(&moment).await {
             Ok(running) => running,
             Err(error) => {
                 self.give_up(&error);
                 return Ok(output);
             }
         };
-        if !self.listens(point) {
+        if !self.listens(point) || !self.hears_of(point, input) {
             return Ok(output);
         }
-        let world = self.world(&Moment::of(point, input));
+        let fired = self.fire_at(&running, point, &moment, input, output).await;
+        if fired.is_ok() {
+            // Whatever else ended its process: it works.
+            self.loaded.lock().await.with(running.right).starts = 0;
+        }
+        fired
+    }
+
+    /// Whether it is told: of files only as long as it does not answer each with another change.
+    fn hears_of(&self, point: Point, input: &Value) -> bool {
+        let what = input.pointer("/event/type").and_then(Value::as_str).unwrap_or_default();
+        if point != Point::Event {
+            return true;
+        }
+        let is_prompt = what == "message.updated"
+            && input.pointer("/event/properties/info/role").and_then(Value::as_str) == Some("user");
+        if is_prompt {
+            self.answered.store(0, Ordering::Relaxed);
+        }
+        !is_of_file(what) || self.answered.load(Ordering::Relaxed) < MAX_ANSWERED
+    }
+
+    /// Counts that it changed something when it was told of a file.
+    fn answers(&self) {
+        if self.answered.fetch_add(1, Ordering::Relaxed) + 1 == MAX_ANSWERED {
+            let name = &self.found.name;
+            (self.grounds.tell)(&format!(
+                "the plug-in {name} changed something {MAX_ANSWERED} times when it was told of files; until the next prompt it is \
+                 told of no more, because it may be going in circles"
+            ));
+        }
+    }
+
+    async fn fire_at(
+        &self,
+        running: &At,
+        point: Point,
+        moment: &Moment,
+        input: &Value,
+        output: Value,
+    ) -> Result<Value, HookError> {
+        let world = self.world(moment);
         let args = vec![point.name().into(), input.clone(), output];
-        match running.script.call_within(running.handle, &["fire"], args, &world, self.grounds.limits.hook).await {
-            Ok(called) => {
-                // Whatever else ended its process: it works.
-                self.loaded.lock().await.starts = 0;
-                Ok(called.value)
-            }
+        let called =
+            running.script.call_within(running.handle, &["fire"], args, &world, self.grounds.limits.hook).await;
+        let what = input.pointer("/event/type").and_then(Value::as_str).unwrap_or_default();
+        // What a host changes by itself nobody sees.
+        let may_have = running.right == Right::Changes || world.changed.load(Ordering::Relaxed);
+        if point == Point::Event && is_of_file(what) && may_have {
+            self.answers();
+        }
+        if running.right == Right::Changes && SETTLED.contains(&point) {
+            running.script.settle().await;
+        }
+        match called {
+            Ok(called) => Ok(called.value),
             Err(error @ (ScriptError::TooLong { .. } | ScriptError::TooMuch { .. })) => {
                 Err(HookError::Failed(format!("{}: {}", point.name(), haft_tool::with_causes(&error))))
             }
@@ -343,7 +446,8 @@ impl Plugin {
     }
 
     fn world(&self, moment: &Moment) -> PluginWorld<'_> {
-        PluginWorld { plugin: self, inner: self.grounds.stage.enter(&self.found.name, moment), is_quiet: false }
+        let inner = self.grounds.stage.enter(&self.found.name, moment);
+        PluginWorld { plugin: self, inner, is_quiet: false, changed: AtomicBool::new(false) }
     }
 
     /// What its `client` is, for its tools.
@@ -393,101 +497,7 @@ impl Hook for Plugin {
     }
 }
 
-/// The sources of a plug-in, with the file that begins it.
-struct Beginning {
-    file: PathBuf,
-    inner: Arc<dyn Sources>,
-}
-
-impl Sources for Beginning {
-    fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
-        match (from, name) {
-            (_, START) => Ok(START.to_owned()),
-            (START, "PLUGIN") => self.inner.resolve("", &self.file.display().to_string()),
-            (from, name) => self.inner.resolve(from, name),
-        }
-    }
-
-    fn source(&self, path: &str) -> Result<Source, String> {
-        match path {
-            START => Ok(Source { kind: "module", text: include_str!("plugin/start.js").to_owned() }),
-            path => self.inner.source(path),
-        }
-    }
-}
-
-/// The world of a plug-in that begins.
-struct Beginner<'p> {
-    inner: PluginWorld<'p>,
-    lacked: &'p AtomicBool,
-}
-
-impl World for Beginner<'_> {
-    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
-        Box::pin(async move {
-            let done = self.inner.perform(effect, params).await;
-            done.inspect_err(|why| {
-                // Not what a rule denies: only what nobody can be asked about yet.
-                if why.message.contains(WHILE_LOADED) || why.message.contains(NEEDS_LEAVE) {
-                    self.lacked.store(true, Ordering::Relaxed);
-                }
-            })
-        })
-    }
-
-    fn told(&self, what: &str, params: Value) {
-        self.inner.told(what, params);
-    }
-
-    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
-        self.inner.leave(access)
-    }
-
-    fn session(&self) -> Option<&SessionId> {
-        self.inner.session()
-    }
-
-    fn holds_turn(&self) -> bool {
-        self.inner.holds_turn()
-    }
-}
-
-/// What a plug-in asks of the world: the client's part is answered here.
-struct PluginWorld<'p> {
-    plugin: &'p Plugin,
-    inner: Arc<dyn World>,
-    /// Whether nobody is told what it is refused.
-    is_quiet: bool,
-}
-
-impl World for PluginWorld<'_> {
-    fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>> {
-        Box::pin(async move {
-            let done = match effect {
-                "remote" => self.plugin.client(params, &*self.inner).await,
-                effect => self.inner.perform(effect, params).await,
-            };
-            done.inspect_err(|why| {
-                if !self.is_quiet {
-                    self.plugin.refused(why);
-                }
-            })
-        })
-    }
-
-    fn told(&self, what: &str, params: Value) {
-        self.inner.told(what, params);
-    }
-
-    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
-        self.inner.leave(access)
-    }
-
-    fn session(&self) -> Option<&SessionId> {
-        self.inner.session()
-    }
-
-    fn holds_turn(&self) -> bool {
-        self.inner.holds_turn()
-    }
+/// Whether an event of this type is about a file.
+fn is_of_file(event: &str) -> bool {
+    matches!(event, "file.edited" | "file.watcher.updated")
 }

@@ -154,6 +154,11 @@ impl Script {
         self.process.is_alive()
     }
 
+    /// Has put back what its host changed of what is protected. Without a host there is nothing.
+    pub(crate) async fn settle(&self) {
+        self.process.settle().await;
+    }
+
     /// Loads `file`, an absolute path, and what it imports.
     ///
     /// # Errors

@@ -18,15 +18,15 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::cache::Cache;
-pub use self::disk::{Bounds, Disk, entry_of};
+pub use self::disk::{Bounds, Disk, Imported, entry_of};
 use self::file::ToolFile;
 pub use self::plugins::PluginTools;
-pub(crate) use self::tool::{At, Described};
+pub(crate) use self::tool::{At, Described, MAX_METADATA};
 use self::tool::{Home, ScriptTool};
 use crate::effects::Doors;
 use crate::engine::Engine;
 use crate::error::ScriptError;
-use crate::host::Hosting;
+use crate::host::{Hosting, Right};
 
 /// The folders of a configuration folder that hold tools.
 const FOLDERS: [&str; 2] = ["tool", "tools"];
@@ -35,6 +35,8 @@ pub const MAX_FILES: usize = 200;
 /// Most tools of one file.
 const MAX_EXPORTS: usize = 64;
 
+/// What the file at a path may import.
+pub type BoundsOf = Box<dyn Fn(&Path) -> Arc<dyn Bounds> + Send + Sync>;
 /// Who is told what a person should know.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -60,7 +62,7 @@ struct Inner {
     folders: Vec<PathBuf>,
     engines: Engines,
     doors: Doors,
-    bounds: Arc<dyn Bounds>,
+    bounds: BoundsOf,
     cache: Cache,
     /// Who hears that a file is left out.
     tell: Tell,
@@ -113,7 +115,7 @@ impl ToolFiles {
         engine: Engine,
         host: Option<Arc<Hosting>>,
         doors: Doors,
-        bounds: Arc<dyn Bounds>,
+        bounds: BoundsOf,
         cache: Cache,
         tell: Tell,
     ) -> Self {
@@ -165,7 +167,7 @@ impl Inner {
         for path in found(&self.folders) {
             let known = state.files.get(&path).filter(|file| file.is_fresh()).cloned();
             let file = known.unwrap_or_else(|| {
-                let file = ToolFile::new(path.clone(), self.bounds.clone());
+                let file = ToolFile::new(path.clone(), (self.bounds)(&path));
                 file.remember(self.cache.get(&file.key()));
                 Arc::new(file)
             });
@@ -223,8 +225,8 @@ struct InFile {
 }
 
 impl Home for InFile {
-    fn loaded(&self) -> BoxFuture<'_, Result<Arc<At>, ScriptError>> {
-        self.file.at(&self.engines).boxed()
+    fn loaded(&self, right: Right) -> BoxFuture<'_, Result<Arc<At>, ScriptError>> {
+        self.file.at(&self.engines, right).boxed()
     }
 
     fn path(&self) -> Vec<&str> {

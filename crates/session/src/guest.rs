@@ -151,6 +151,15 @@ impl Guest {
         crew.map_or_else(usual, |crew| Arc::clone(&crew.cast))
     }
 
+    /// Whether an answer of the session `id` could be waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Circle`].
+    pub fn may_wait(&self, id: &SessionId) -> Result<(), SessionError> {
+        self.waits(id).map(drop)
+    }
+
     /// Has an agent answer, and waits until its turn ends; `grant` is the leave for that agent. Dropping the future ends a
     /// session that was opened for it, and so does stopping the session above it, or the one whose turn waits.
     ///

@@ -177,6 +177,8 @@ pub(crate) async fn prompted(setup: &Setup, session: &SessionId, taken: Taken) -
         return Ok(taken);
     }
     let Cast { agent, model, .. } = &*taken.cast;
+    // Who is to answer counts already.
+    let _standing = hooks.stands().stand(session, &agent.rules);
     let variant = taken.cast.session_model().variant;
     let prompted = Prompted {
         session_id: session.clone(),

@@ -8,6 +8,7 @@ use haft_protocol::{
     Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, SessionId,
     Tokens, User,
 };
+use haft_tool::Standing;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -137,7 +138,9 @@ impl Turn<'_> {
     /// Fails when the model cannot be reached, the store cannot be written or the money is spent. A failing *tool* is
     /// not an error here: the model reads it and goes on.
     pub(crate) async fn run(mut self) -> (Result<Stop, TurnError>, Left) {
+        let standing = self.standing();
         let result = self.steps().await;
+        drop(standing);
         let closed = self.close(&result).await;
         // Who was to go on after a step that ended otherwise is not.
         self.role.calls.wish.take();
@@ -151,6 +154,7 @@ impl Turn<'_> {
     ///
     /// When the store cannot be written.
     pub(crate) async fn run_by_hand(mut self, calls: Calls, call: Planned) -> Result<TurnEnd, TurnError> {
+        let _standing = self.standing();
         let result = self.by_hand(calls, call).await;
         let closed = self.close(&result).await;
         match result {
@@ -158,6 +162,11 @@ impl Turn<'_> {
             Ok(Stop::HandOver) => closed.map(|()| TurnEnd::Aborted),
             Err(error) => Err(error),
         }
+    }
+
+    /// As long as this is held, hooks hear of what happens under the rules of who answers.
+    fn standing(&self) -> Standing {
+        self.setup.registry.hooks().stands().stand(&self.session.id, &self.role.calls.rules)
     }
 
     async fn by_hand(&mut self, calls: Calls, call: Planned) -> Result<Stop, TurnError> {
@@ -294,6 +303,7 @@ impl Turn<'_> {
     ///
     /// As [`Turn::compact`], and when there is nothing to sum up.
     pub(crate) async fn run_compaction(mut self, focus: Option<String>) -> Result<TurnEnd, TurnError> {
+        let _standing = self.standing();
         let result = match self.compact(&Why::Asked(focus)).await {
             Ok(Made::Shorter | Made::Rests) => Ok(Stop::End(given())),
             Ok(Made::Nothing) => Err(TurnError::NothingToSumUp),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use haft_permission::{Gate, Rules};
 use haft_protocol::{Clock, MessageId, Object, SessionId};
-use haft_tool::{Belongings, Marks, Output, Registry, ToolError};
+use haft_tool::{Belongings, Marks, Output, Registry, Standing, ToolError};
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
@@ -30,6 +30,8 @@ pub struct Workbench {
     /// All tools, with those that come and go.
     registry: Registry,
     count: AtomicU64,
+    /// Hooks hear of its calls under its rules.
+    _standing: Standing,
 }
 
 /// What came of a call: the tool that ran, and its result.
@@ -52,6 +54,7 @@ impl Workbench {
         outputs: PathBuf,
     ) -> Self {
         let session: SessionId = clock.mint();
+        let standing = registry.hooks().stands().stand(&session, &rules);
         let calls = Calls {
             registry: registry.now(),
             gate,
@@ -67,7 +70,7 @@ impl Workbench {
             task_model: None,
             wish: Wish::default(),
         };
-        Self { calls, registry, count: AtomicU64::new(0) }
+        Self { calls, registry, count: AtomicU64::new(0), _standing: standing }
     }
 
     /// An id for the next call: what is asked for that call names it as its message.

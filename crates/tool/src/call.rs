@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     Belongings, Delegate, Hooks, Marks, Output, PlanFile, Registry, Sampled, Sampling, Task, TaskResult, ToolError,
+    harmless,
 };
 
 /// The id that the model gave a call. Any text.
@@ -123,11 +124,12 @@ impl Call {
         self.host.arguments_changed(input);
     }
 
-    /// Variables that hooks want a command line to have that runs in the folder `cwd`.
+    /// Variables that hooks want a command line to have that runs in the folder `cwd`, but for those that are not
+    /// [`harmless`].
     pub async fn shell_env(&self, cwd: &Path) -> Vec<(String, String)> {
         let (session_id, call_id) = (Some(self.session.clone()), Some(self.id.to_string()));
         let place = ShellPlace { cwd: cwd.display().to_string(), session_id, call_id };
-        self.hooks.shell_env(&place).await.env.into_iter().collect()
+        harmless(self.hooks.shell_env(&place).await.env.into_iter().collect())
     }
 
     /// Waits for leave.

@@ -5,6 +5,7 @@
 //! order in which they were added, each on what the one before it made.
 
 mod points;
+mod variables;
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::ToolError;
+pub use self::variables::harmless;
+use crate::{Stands, ToolError};
 
 /// Somebody who is told what happens at some points, and may change or stop it there.
 pub trait Hook: Send + Sync {
@@ -79,13 +81,25 @@ fn advice(leave: Option<Leave>, by: String, reason: Option<String>) -> Advice {
 #[derive(Clone, Default)]
 pub struct Hooks {
     hooks: Arc<[Arc<dyn Hook>]>,
+    stands: Stands,
 }
 
 impl Hooks {
     /// The same with `hook` behind all others.
     #[must_use]
     pub fn with(self, hook: Arc<dyn Hook>) -> Self {
-        Self { hooks: self.hooks.iter().cloned().chain([hook]).collect() }
+        Self { hooks: self.hooks.iter().cloned().chain([hook]).collect(), ..self }
+    }
+
+    /// The same, where `stands` knows under whose rules work is done.
+    #[must_use]
+    pub fn under(self, stands: Stands) -> Self {
+        Self { stands, ..self }
+    }
+
+    /// Where whoever works says under which rules: what hooks do meanwhile comes no further.
+    pub fn stands(&self) -> &Stands {
+        &self.stands
     }
 
     /// Their names, in their order.

@@ -27,6 +27,16 @@ pub struct Attachment {
     pub url: String,
 }
 
+/// What the program itself writes into a call's metadata, and takes at its word.
+const RESERVED: [&str; 3] = ["truncated", "outputPath", "interrupted"];
+
+/// The `metadata` that somebody else's tool gave back, as far as it is kept: without what only the program itself may say
+/// there, and nothing where it has more than `most` bytes as JSON.
+pub fn foreign(metadata: Object, most: usize) -> Object {
+    let fits = serde_json::to_string(&metadata).is_ok_and(|text| text.len() <= most);
+    metadata.into_iter().filter(|(key, _)| fits && !RESERVED.contains(&key.as_str())).collect()
+}
+
 impl Output {
     /// A title for people and a text for the model.
     pub fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
@@ -57,6 +67,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_others_say_is_not_taken_for_our_own_word() {
+        let given = json!({"truncated": false, "outputPath": "/etc/passwd", "interrupted": true, "own": 1});
+        let Value::Object(given) = given else { unreachable!("it is one") };
+        assert_eq!(Value::from(foreign(given.clone(), 1000)), json!({"own": 1}));
+        assert!(foreign(given, 10).is_empty());
+    }
 
     #[test]
     fn what_is_no_text_becomes_json_that_can_be_read() {

@@ -22,6 +22,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Solo {
     shared: Arc<Shared>,
+    rules: Rules,
     /// The call that it runs, if it runs one.
     asked_by: Option<AskedBy>,
     cancel: CancellationToken,
@@ -34,7 +35,6 @@ pub struct Solo {
 struct Shared {
     registry: Registry,
     gate: Gate,
-    rules: Rules,
     outputs: PathBuf,
     clock: Clock,
     session: SessionId,
@@ -52,7 +52,6 @@ impl Solo {
         let shared = Arc::new(Shared {
             registry,
             gate,
-            rules,
             outputs,
             session,
             clock,
@@ -61,22 +60,29 @@ impl Solo {
             todos: Mutex::default(),
             count: AtomicU64::default(),
         });
-        Self { shared, asked_by: None, cancel: CancellationToken::new(), within: false, plugin: None }
+        Self { shared, rules, asked_by: None, cancel: CancellationToken::new(), within: false, plugin: None }
     }
 
     /// A call for what a hook of the plug-in called `plugin` does, which hears of `session`: leave is asked for in its name
-    /// ([`Access::plugin`]), no hook is told of it, and it calls no tools. Dropping what is done with it ends that.
-    pub fn for_plugin(&self, plugin: &str, session: Option<SessionId>) -> Call {
+    /// ([`Access::plugin`]), no hook is told of it, and it calls no tools. Under `rules`, where those of who works meanwhile are
+    /// known. Dropping what is done with it ends that.
+    pub fn for_plugin(&self, plugin: &str, session: Option<SessionId>, rules: Option<Rules>) -> Call {
         let Shared { clock, session: own, count, .. } = &*self.shared;
         let id = format!("hook_{}", count.fetch_add(1, Ordering::Relaxed));
-        let host = Self { plugin: Some((plugin.to_owned(), session.clone())), ..self.clone() };
+        let rules = rules.unwrap_or_else(|| self.rules.clone());
+        let host = Self { plugin: Some((plugin.to_owned(), session.clone())), rules, ..self.clone() };
         let session = session.unwrap_or_else(|| own.clone());
         Call::new(session, clock.mint(), CallId(id), CancellationToken::new(), Arc::new(host))
     }
 
+    /// Its rules.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// The tools that there are now: what a model is to be told.
     pub fn registry(&self) -> Registry {
-        self.shared.registry.now().offered("", |permission| !self.shared.rules.hides(permission))
+        self.shared.registry.now().offered("", |permission| !self.rules.hides(permission))
     }
 
     /// Runs the tool called `name` with the JSON text `arguments`, as a model wrote both. Calls may run side by side.
@@ -113,7 +119,7 @@ fn missing<T>(what: &str) -> Result<T, ToolError> {
 impl Host for Solo {
     fn ask(&self, access: Access) -> BoxFuture<'_, Result<Grant, Denied>> {
         Box::pin(async move {
-            let Shared { gate, rules, session, .. } = &*self.shared;
+            let (Shared { gate, session, .. }, rules) = (&*self.shared, &self.rules);
             let (plugin, of) = self.plugin.clone().map_or((None, None), |(plugin, of)| (Some(plugin), of));
             let asker = Asker { session: of.unwrap_or_else(|| session.clone()), call: self.asked_by.clone() };
             let access = Access { plugin, ..access };
@@ -127,16 +133,16 @@ impl Host for Solo {
     }
 
     fn allowing(&self, permission: &str) -> Allowing {
-        let (rules, permission) = (self.shared.rules.clone(), permission.to_owned());
+        let (rules, permission) = (self.rules.clone(), permission.to_owned());
         Arc::new(move |pattern| rules.decide(&permission, pattern, false).0 == Action::Allow)
     }
 
     fn general(&self, permission: &str) -> Action {
-        self.shared.rules.in_general(permission)
+        self.rules.in_general(permission)
     }
 
     fn rules_id(&self) -> u64 {
-        self.shared.rules.id()
+        self.rules.id()
     }
 
     fn progress(&self, _title: &str, _metadata: Object) {}

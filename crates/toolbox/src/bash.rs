@@ -2,7 +2,6 @@
 
 mod blocked;
 pub(crate) mod cage;
-mod env;
 mod keeper;
 mod leave;
 mod plain;
@@ -24,7 +23,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use self::env::harmless;
 pub(crate) use self::keeper::Keeper;
 pub(crate) use self::leave::secrets;
 use self::leave::{Asking, Leave, Wish};
@@ -123,7 +121,7 @@ impl Tool for Bash {
         }
         call.progress(&title, shown(""));
         let streams = if input.pty.unwrap_or_default() { Streams::Terminal } else { Streams::Pipe };
-        let env = harmless(call.shell_env(&dir).await);
+        let env = call.shell_env(&dir).await;
         let command = Command { text: input.command, dir, env, streams, programs, secrets };
         let running = self.processes.spawn(&grant, &command).await.tell_model()?;
         let asked = input.timeout.map(|asked| Duration::from_millis(asked.get()));

@@ -165,6 +165,7 @@ impl Backstage {
         if self.over.is_cancelled() {
             return Err(Failed::refused("everything ends here, so nothing is begun"));
         }
+        guest.may_wait(&wanted.session)?;
         let agent = guest.agent(&wanted.session, wanted.agent.as_deref()).await?;
         let agents: Vec<&str> = std::iter::once(agent.as_str()).chain(also.as_deref()).collect();
         let record = guest.known(&wanted.session).await?;

@@ -85,12 +85,12 @@ impl Desk {
         haft_package::install(&registry, &tree, &self.packages.folder(&tree)).await?;
         let (others, count) = (tree.packages.len() - 1, tree.packages.len());
         tracing::info!(package = pinned, count, "installed");
-        let old: Vec<Tree> = lock.plugins.values().filter(|old| old.name == wanted.name).cloned().collect();
-        lock.plugins.retain(|_, old| old.name != wanted.name);
+        let old = lock.without(&wanted.name);
         lock.plugins.insert(pinned.clone(), tree.clone());
         self.packages.write(whose, &lock)?;
         write_settings(&path, &after)?;
-        old.iter().filter(|old| old.id() != tree.id()).for_each(|old| self.forget(old));
+        self.packages.used(&tree, whose);
+        old.iter().for_each(|tree| self.packages.let_go(tree));
         let besides = if others == 0 { String::new() } else { format!(", and {others} packages that it needs") };
         render::complain(&format!("installed {pinned}{besides}; it is in {}", path.display()));
         if whose == Whose::Project {
@@ -113,6 +113,7 @@ impl Desk {
                 None => haft_package::resolve(&registry, &spec).await?,
             };
             haft_package::install(&registry, &tree, &self.packages.folder(&tree)).await?;
+            self.packages.used(&tree, whose);
             let version = tree.version().unwrap_or_default().to_owned();
             if known.is_none() {
                 lock.plugins.insert(plugin.spec.clone(), tree);
@@ -138,7 +139,7 @@ impl Desk {
         let name = name_of(name);
         let path = settings_file(self.packages.settings(whose));
         let mut lock = self.packages.lock(whose)?;
-        let old: Vec<Tree> = lock.plugins.values().filter(|tree| tree.name == name).cloned().collect();
+        let old = lock.without(name);
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         let after = with_item(&before, "plugin", None, &|item| !is_file(item) && name_of(item) == name);
         let after = match after {
@@ -154,20 +155,11 @@ impl Desk {
             write_settings(&path, &after)?;
         }
         if !old.is_empty() {
-            lock.plugins.retain(|_, tree| tree.name != name);
             self.packages.write(whose, &lock)?;
-            old.iter().for_each(|tree| self.forget(tree));
+            old.iter().for_each(|tree| self.packages.let_go(tree));
         }
         render::complain(&format!("removed {name} from {}", path.display()));
         Ok(Exit::Done)
-    }
-
-    /// Removes the files of `tree`. Who has it locked as well gets them again with `haft plugin install`.
-    fn forget(&self, tree: &Tree) {
-        let folder = self.packages.folder(tree);
-        if let Err(error) = std::fs::remove_dir_all(&folder) {
-            tracing::warn!(folder = %folder.display(), %error, "the files of a package are left");
-        }
     }
 
     /// The packages that the settings name.

@@ -20,6 +20,7 @@ mod doctor;
 mod editor;
 #[cfg(target_os = "linux")]
 mod everyday;
+mod extensions;
 mod face;
 mod formatters;
 mod hooks;

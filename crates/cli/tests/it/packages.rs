@@ -336,10 +336,25 @@ fn a_host_is_held_by_the_cage_of_commands() {
         let port = listener.local_addr().unwrap().port().to_string();
         assert_eq!(call("dials", &port).ok().out, "refused\n", "{rung}");
         assert!(!call("key", "").ok().out.contains("secret"));
-        machine.write("opencode.json", r#"{ "permission": { "edit": "deny" } }"#);
+        if rung == "namespaces" {
+            machine.write(".env", "KEY=hidden\n");
+            let read = call("reads", &machine.project().join(".env").display().to_string());
+            assert!(!read.out.contains("hidden"), "{read:?}");
+        }
         let again = machine.project().join("again.txt");
-        call("puts", &again.display().to_string()).ends(1);
-        assert!(!again.exists(), "{rung}");
+        for settings in [r#"{ "permission": { "edit": "deny" } }"#, r#"{ "default_agent": "plan" }"#] {
+            machine.write("opencode.json", settings);
+            assert_eq!(call("kind", "").ok().out, "function seen\n");
+            call("puts", &again.display().to_string()).ends(1);
+            assert!(!again.exists(), "{rung} {settings}");
+        }
+        // It is a command, too.
+        let unasked = || Ran::from(machine.command(&["tool", "call", "kind", "{}"]).env(RUNG, rung).output().unwrap());
+        machine.write("opencode.json", r#"{ "permission": { "bash": "ask" } }"#);
+        unasked().ends(2).says(&["cannot be run in a host either", "`node hosted@1.0.0`", r#""hosted": "allow""#]);
+        let leave = r#"{ "permission": { "bash": "ask", "plugin": { "hosted": "allow" } } }"#;
+        machine.write("opencode.json", leave);
+        assert_eq!(unasked().ok().out, "function seen\n");
     }
     assert!(held > 0, "no rung holds here");
 }

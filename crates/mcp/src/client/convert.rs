@@ -17,8 +17,6 @@ pub const MAX_FILES: usize = 16;
 pub const MAX_METADATA: usize = 16 * 1024;
 /// What models take as files of resources.
 const FILES: [&str; 5] = ["application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp"];
-/// What the program itself writes into a call's metadata.
-const RESERVED: [&str; 3] = ["truncated", "outputPath", "interrupted"];
 
 /// An answer, taken apart.
 #[derive(Debug, Default, PartialEq)]
@@ -134,12 +132,7 @@ fn words(bytes: usize) -> String {
 
 /// The server's own metadata, as far as it is kept.
 fn metadata(meta: &Value) -> Object {
-    let fits = meta.to_string().len() <= MAX_METADATA;
-    let fields = meta.as_object().filter(|_| fits).into_iter().flatten();
-    fields
-        .filter(|(key, _)| !RESERVED.contains(&key.as_str()))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+    haft_tool::foreign(meta.as_object().cloned().unwrap_or_default(), MAX_METADATA)
 }
 
 /// `parts` as an output: texts apart by blank lines, images as large as models take them.

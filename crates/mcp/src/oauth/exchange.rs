@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_net::{NetError, Options};
+use haft_net::{NetError, Options, Web};
 use reqwest::Url;
 use reqwest::header::LOCATION;
 use rmcp::transport::auth::{
@@ -32,6 +32,9 @@ type Answered = axum::http::Response<Vec<u8>>;
 /// The requests of one sign-in.
 pub(super) struct Exchange {
     client: reqwest::Client,
+    web: Web,
+    /// The addresses that the user's settings name.
+    named: Vec<Url>,
     /// Whether the server named who signs people in there.
     resource: AtomicBool,
     /// A name that one who describes itself at its root has, and the one that stands for it there.
@@ -39,10 +42,33 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new() -> Result<Self, NetError> {
+    /// Requests for a server at the first of the addresses `named`, which the settings name.
+    pub(super) fn new(named: Vec<String>) -> Result<Self, NetError> {
         let options = Options { connect_timeout: LIMIT, idle_timeout: LIMIT, ..Options::default() };
         let client = haft_net::client(options)?;
-        Ok(Self { client, resource: AtomicBool::new(false), renamed: Mutex::new(None) })
+        let named = named.iter().filter_map(|address| Url::parse(address).ok()).collect();
+        let (web, resource, renamed) = (Web::default(), AtomicBool::new(false), Mutex::new(None));
+        Ok(Self { client, web, named, resource, renamed })
+    }
+
+    /// Whether `url` may be asked: a server out there does not send us to this machine or into its network.
+    async fn check(&self, url: &Url) -> Result<(), OAuthHttpClientError> {
+        let is_named = |url: &Url| self.named.iter().any(|named| named.host_str() == url.host_str());
+        if is_named(url) {
+            return Ok(());
+        }
+        let Some((_, why)) = self.web.place(url).await?.inside() else { return Ok(()) };
+        let at_home = match self.named.first() {
+            Some(server) => self.web.place(server).await?.inside().is_some(),
+            None => false,
+        };
+        let host = url.host_str().unwrap_or_default();
+        match at_home {
+            true => Ok(()),
+            false => {
+                Err(format!("the server sends the sign-in to {host}, which is {}; it is not asked", why.words()).into())
+            }
+        }
     }
 
     /// Whether the server named who signs people in there.
@@ -87,6 +113,7 @@ impl Exchange {
         let mut request = reqwest::Request::try_from(request)?;
         loop {
             let (at, again) = (request.url().clone(), request.try_clone());
+            self.check(&at).await?;
             let mut response = self.client.execute(request).await?;
             if let (Some(mut next), Some(url), true) = (again, next(&response, &at), left > 0) {
                 left -= 1;
@@ -125,5 +152,45 @@ impl OAuthHttpClient for Exchange {
                 _ => self.send(request).await,
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::IpAddr;
+    use std::pin::Pin;
+    use std::sync::Arc;
+
+    use haft_net::Lookup;
+
+    use super::*;
+
+    /// Everything is out there but what begins with `in`.
+    struct Names;
+
+    impl Lookup for Names {
+        fn lookup<'a>(&'a self, host: &'a str) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>> {
+            let address = if host.starts_with("in") { [10, 0, 0, 7] } else { [93, 184, 216, 34] };
+            Box::pin(async move { Ok(vec![IpAddr::from(address)]) })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_out_there_sends_nobody_into_this_network() {
+        async fn row(named: &[&str], url: &str, want: bool) {
+            let exchange = Exchange::new(named.iter().map(|one| (*one).to_owned()).collect()).unwrap();
+            let exchange = Exchange { web: Web::default().with_lookup(Arc::new(Names)), ..exchange };
+            let got = exchange.check(&Url::parse(url).unwrap()).await;
+            assert_eq!(got.is_ok(), want, "{named:?} {url}: {got:?}");
+        }
+        let out = ["https://docs.example/mcp"];
+        row(&out, "https://docs.example/token", true).await;
+        row(&out, "https://login.example/token", true).await;
+        for inside in ["https://in.example/token", "https://169.254.169.254/token", "https://127.0.0.1:8443/token"] {
+            row(&out, inside, false).await;
+        }
+        row(&["https://docs.example/mcp", "https://in.example"], "https://in.example/token", true).await;
+        row(&["https://in.example/mcp"], "https://inner.example/token", true).await;
     }
 }

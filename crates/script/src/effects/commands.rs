@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_project::{Command, Streams, Talk};
-use haft_tool::ToolError;
+use haft_tool::{ToolError, harmless};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,7 +36,7 @@ impl CallWorld<'_> {
         let input = input.as_deref().map(unpack).transpose()?.unwrap_or_default();
         let leave = self.doors.ways.run(self.call, &command, &cwd).await;
         let (grant, plain) = leave.map_err(|error| self.refuse(error))?;
-        let mut env: Vec<(String, String)> = env.into_iter().filter(|(name, _)| is_free(name)).collect();
+        let mut env = harmless(env.into_iter().filter(|(name, _)| is_free(name)).collect());
         env.extend(self.call.shell_env(&plain.dir).await);
         let command = Command { env, streams: Streams::Apart, ..plain };
         let failed = |error: String| self.refuse(ToolError::Failed(error));
@@ -111,8 +111,7 @@ fn keep(all: &mut Vec<u8>, piece: &[u8]) {
     all.extend_from_slice(piece.get(..room).unwrap_or_default());
 }
 
-/// Whether a script may set the variable: not what decides which programs and libraries run.
+/// Whether a script may set the variable, if it is [`harmless`]: not what decides which programs run.
 fn is_free(name: &str) -> bool {
-    let fixed = ["PATH", "SHELL", "BASH_ENV", "ENV", "HOME", "TMPDIR", "HAFT_COMMAND", "IFS"];
-    !fixed.contains(&name) && !name.starts_with("LD_") && !name.starts_with("DYLD_") && !name.contains(['=', '\0'])
+    !matches!(name, "PATH" | "SHELL")
 }

@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import util from "node:util";
 
 // What haft put there: the parts that scripts are given, and how types are taken off.
-const { files, strip } = JSON.parse(process.env.HAFT_HOST);
+const { files, strip, within } = JSON.parse(process.env.HAFT_HOST);
 const parts = JSON.parse(fs.readFileSync(files.parts, "utf8"));
 delete process.env.HAFT_HOST;
 const OUT = 3;
@@ -104,7 +104,7 @@ if (isBun) {
     process.exit(1);
   }
   const names = Object.fromEntries(Object.entries(ours).map(([name, object]) => [name, Object.keys(object)]));
-  register(pathToFileURL(files.loader).href, { parentURL: import.meta.url, data: { NAMES, names, strip } });
+  register(pathToFileURL(files.loader).href, { parentURL: import.meta.url, data: { NAMES, names, strip, within } });
   const { _load: load, _extensions: extensions } = Module;
   Module._load = function (name, ...rest) {
     if (Object.hasOwn(NAMES, name)) return ours[NAMES[name]];
@@ -114,6 +114,16 @@ if (isBun) {
       if (name === "zod" && error.code === "MODULE_NOT_FOUND") return ours.zod;
       throw error;
     }
+  };
+  const { _resolveFilename: resolve } = Module;
+  Module._resolveFilename = function (name, parent, ...rest) {
+    const file = resolve.call(this, name, parent, ...rest);
+    if (path.isAbsolute(file)) {
+      const real = fs.realpathSync(file);
+      if (!within.some((folder) => real === folder || real.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)))
+        throw new Error(`${parent?.filename} requires ${file}, which is none of the files that it may import: those that were trusted, and packages`);
+    }
+    return file;
   };
   for (const end of [".ts", ".mts", ".cts"]) extensions[end] = () => { throw new SyntaxError("TypeScript cannot be required here; import it"); };
 }

@@ -4,8 +4,15 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-let NAMES, names, strip;
-export function initialize(data) { ({ NAMES, names, strip } = data); }
+let NAMES, names, strip, within;
+export function initialize(data) { ({ NAMES, names, strip, within } = data); }
+
+// What may be imported is what was trusted: the cage would let more be read.
+const check = (file, from) => {
+  const real = fs.realpathSync(file);
+  if (!within.some((folder) => real === folder || real.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)))
+    throw new Error(`${from} imports ${file}, which is none of the files that it may import: those that were trusted, and packages`);
+};
 
 const ENDINGS = [".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs", ".jsx", ".json", ".cts"];
 const isFile = (file) => { try { return fs.statSync(file).isFile(); } catch { return false; } };
@@ -37,10 +44,15 @@ export async function resolve(name, context, next) {
   if (Object.hasOwn(NAMES, name)) return { url: `haft:${NAMES[name]}`, shortCircuit: true };
   if (name.startsWith("bun:")) throw new Error(`${context.parentURL} imports ${name}, which only Bun has; install bun, and it is run in that`);
   try {
-    return await next(name, context);
+    const found = await next(name, context);
+    if (found.url.startsWith("file:")) check(fileURLToPath(found.url), context.parentURL);
+    return found;
   } catch (error) {
     const found = find(name, context.parentURL);
-    if (found) return { url: pathToFileURL(found).href, shortCircuit: true };
+    if (found) {
+      check(found, context.parentURL);
+      return { url: pathToFileURL(found).href, shortCircuit: true };
+    }
     if (name === "zod" || name.startsWith("zod/")) return { url: "haft:zod", shortCircuit: true };
     throw error;
   }

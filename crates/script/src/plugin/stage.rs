@@ -1,16 +1,19 @@
 //! What hooks of plug-ins do in the world: each effect behind the gate, in the plug-in's own name.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
-use haft_permission::{Access, Grant};
+use haft_permission::{Access, Action, Denied, Grant, Rules};
+use haft_project::Secrets;
 use haft_protocol::hook::Point;
 use haft_protocol::{Id, SessionId};
-use haft_tool::{Call, Solo};
+use haft_tool::{Call, Solo, Stands};
 use serde_json::Value;
 
 use crate::effects::{CallWorld, Doors, NoWorld};
 use crate::error::Refusal;
+use crate::host::Right;
 use crate::script::World;
 
 /// When a plug-in does something.
@@ -58,12 +61,33 @@ impl Moment {
 pub trait Stage: Send + Sync {
     /// What the plug-in called `plugin` may do at `moment`.
     fn enter(&self, plugin: &str, moment: &Moment) -> Arc<dyn World>;
+
+    /// What a host may do that hears of `moment`.
+    fn right(&self, _moment: &Moment) -> Right {
+        Right::Reads
+    }
+
+    /// Whether anybody works who may change files, or was the last to work.
+    fn has_writers(&self) -> bool {
+        false
+    }
+
+    /// Leave for a host to run, for the plug-in or the file called `what`. Nobody is asked.
+    fn leave<'a>(&'a self, _what: &'a str, _access: Access) -> BoxFuture<'a, Result<Grant, Denied>> {
+        Box::pin(async { Err(Denied::Closed) })
+    }
+
+    /// Which files of the project hosts cannot read: what rules do not allow.
+    fn secrets(&self) -> Option<Secrets> {
+        None
+    }
 }
 
 /// The stage behind a gate. Plug-ins are there before their gate is: until [`Behind::open`] nothing is done.
 #[derive(Default)]
 pub struct Behind {
     open: Mutex<Option<Opened>>,
+    stands: Stands,
 }
 
 /// The doors, and who is asked.
@@ -78,6 +102,15 @@ pub struct Opened {
 }
 
 impl Behind {
+    /// Where whoever works is to say under which rules: what hooks do meanwhile comes no further.
+    pub fn stands(&self) -> &Stands {
+        &self.stands
+    }
+
+    fn opened(&self) -> Option<Opened> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// From now on things are done by `opened`.
     pub fn open(&self, opened: Opened) {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
@@ -86,12 +119,36 @@ impl Behind {
 
 impl Stage for Behind {
     fn enter(&self, plugin: &str, moment: &Moment) -> Arc<dyn World> {
-        let Some(opened) = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
-            return Arc::new(NoWorld);
-        };
+        let Some(opened) = self.opened() else { return Arc::new(NoWorld) };
         let solo = if moment.asks { &opened.asking } else { &opened.silent };
-        let call = solo.for_plugin(plugin, moment.session.clone());
+        let call = solo.for_plugin(plugin, moment.session.clone(), self.stands.rules(moment.session.as_ref()));
         Arc::new(InHook { doors: opened.doors, call, holds: moment.holds })
+    }
+
+    fn right(&self, moment: &Moment) -> Right {
+        let here = self.stands.rules(moment.session.as_ref());
+        let rules = here.or_else(|| Some(self.opened()?.silent.rules().clone()));
+        Right::of(rules.map_or(Action::Deny, |rules| rules.in_general("edit")))
+    }
+
+    fn has_writers(&self) -> bool {
+        self.stands.any(|rules: &Rules| Right::of(rules.in_general("edit")) == Right::Changes)
+    }
+
+    fn leave<'a>(&'a self, what: &'a str, access: Access) -> BoxFuture<'a, Result<Grant, Denied>> {
+        Box::pin(async move {
+            // It is no doing of who works now: under the rules of the agent that answers where none is named.
+            let opened = self.opened().ok_or(Denied::Closed)?;
+            opened.silent.for_plugin(what, None, None).ask(access).await
+        })
+    }
+
+    fn secrets(&self) -> Option<Secrets> {
+        let Opened { doors, silent, .. } = self.opened()?;
+        let (rules, files) = (silent.rules().clone(), doors.files);
+        let id = rules.id();
+        let hides = move |path: &Path| rules.decide("read", &files.title(path), false).0 != Action::Allow;
+        Some(Secrets { id, hides: Arc::new(hides) })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Imports from the disk, as Node finds them.
 
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,14 +31,28 @@ const NATIVE: [&str; 13] = [
     "zlib",
 ];
 
-/// Which files may run.
+/// A file that a script imports.
+#[derive(Debug, Clone, Copy)]
+pub struct Imported<'a> {
+    /// As it is called: absolute, without `.` and `..`.
+    pub path: &'a Path,
+    /// What that is behind all links.
+    pub real: &'a Path,
+    /// What it holds.
+    pub bytes: &'a [u8],
+}
+
+/// Which files may run, or be read by being imported.
 pub trait Bounds: Send + Sync {
-    /// Whether the file at `path` may be run as it is, `bytes` being what it holds.
+    /// Whether `file` may be imported as it is.
     ///
     /// # Errors
     ///
     /// Why not, and what can be done.
-    fn check(&self, path: &Path, bytes: &[u8]) -> Result<(), String>;
+    fn check(&self, file: &Imported<'_>) -> Result<(), String>;
+
+    /// The folders, without links, from which a host may import: it reads files itself.
+    fn folders(&self) -> Vec<PathBuf>;
 
     /// Whether all files that may run are as they were: asked before a host, which reads them itself.
     ///
@@ -80,11 +95,11 @@ impl Disk {
 impl Sources for Disk {
     fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
         let found = if from.is_empty() || from.starts_with("haft:") || Path::new(name).is_absolute() {
-            file(Path::new(name))
+            file(&normal(Path::new(name)))
         } else if name.starts_with("./") || name.starts_with("../") || name == "." || name == ".." {
             file(&normal(&folder(from).join(name)))
         } else if let Some(path) = name.strip_prefix("file://") {
-            file(Path::new(path))
+            file(&normal(Path::new(path)))
         } else {
             package(from, name)
         };
@@ -98,12 +113,11 @@ impl Sources for Disk {
 
     fn source(&self, path: &str) -> Result<Source, String> {
         let path = Path::new(path);
-        let meta = std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        if meta.len() > MAX_SOURCE {
-            return Err(format!("{} has {} bytes; a script may have {MAX_SOURCE}", path.display(), meta.len()));
+        if !path.is_absolute() || normal(path) != path {
+            return Err(format!("{} is no path that an import came to", path.display()));
         }
-        let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        self.bounds.check(path, &bytes)?;
+        let (real, bytes) = read(path)?;
+        self.bounds.check(&Imported { path, real: &real, bytes: &bytes })?;
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if read.len() >= MAX_FILES {
             return Err(format!("{} imports more than {MAX_FILES} files", path.display()));
@@ -112,6 +126,23 @@ impl Sources for Disk {
         drop(read);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Source { kind: kind(path, &text), text })
+    }
+}
+
+/// What the file at `path` holds, and where it is behind all links.
+fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    let real = path.canonicalize().map_err(wrong)?;
+    let size = std::fs::metadata(&real).map_err(wrong)?.len();
+    if size > MAX_SOURCE {
+        return Err(format!("{} has {size} bytes; a script may have {MAX_SOURCE}", path.display()));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(&real).and_then(|file| file.take(MAX_SOURCE).read_to_end(&mut bytes)).map_err(wrong)?;
+    // Somebody may have put a link in the way meanwhile.
+    match path.canonicalize().map_err(wrong)? == real {
+        true => Ok((real, bytes)),
+        false => Err(format!("{} was replaced while it was read; call again", path.display())),
     }
 }
 
@@ -296,8 +327,12 @@ mod tests {
     struct All;
 
     impl Bounds for All {
-        fn check(&self, _: &Path, _: &[u8]) -> Result<(), String> {
+        fn check(&self, _: &Imported<'_>) -> Result<(), String> {
             Ok(())
+        }
+
+        fn folders(&self) -> Vec<PathBuf> {
+            Vec::new()
         }
     }
 
@@ -343,6 +378,11 @@ mod tests {
         row("none", None);
         row("evil", None);
         row("..", None);
+        let up = format!("{}/tool/../shared/../data.json", root.display());
+        row(&up, Some("data.json"));
+        row(&format!("file://{up}"), Some("data.json"));
+        // What was not resolved is not read: a path may look as if it were in a folder that it leaves.
+        assert!(disk.source(&up).unwrap_err().contains("no path that an import came to"));
         let kind = |path: &str| disk.source(&root.join(path).display().to_string()).unwrap().kind;
         assert_eq!(kind("node_modules/main/lib/m.js"), "commonjs");
         assert_eq!(kind("node_modules/@s/p/y/z.js"), "module");

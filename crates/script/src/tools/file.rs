@@ -8,6 +8,7 @@ use super::{Bounds, Disk, Engines, tool_name};
 use crate::effects::NoWorld;
 use crate::engine::Engine;
 use crate::error::ScriptError;
+use crate::host::{Hosts, Right};
 use crate::script::{Loaded as Module, Script};
 
 /// A file as it was when it was found.
@@ -16,9 +17,9 @@ pub(super) struct ToolFile {
     stamp: Stamp,
     bounds: Arc<dyn Bounds>,
     described: Mutex<Option<Vec<Described>>>,
-    loaded: tokio::sync::Mutex<Option<Arc<Loaded>>>,
+    loaded: tokio::sync::Mutex<Instances>,
     /// What it runs in, where that is not the engine.
-    host: OnceLock<Engine>,
+    hosts: OnceLock<Hosts>,
 }
 
 /// What tells a file from what it was: size and time of its last change.
@@ -29,6 +30,13 @@ impl Stamp {
     fn of(path: &Path) -> Self {
         Self(std::fs::metadata(path).ok().and_then(|meta| Some((meta.len(), meta.modified().ok()?))))
     }
+}
+
+/// The file as it runs: in the engine once, in hosts once for each right.
+#[derive(Default)]
+struct Instances {
+    reads: Option<Arc<Loaded>>,
+    changes: Option<Arc<Loaded>>,
 }
 
 /// A file that runs.
@@ -45,6 +53,15 @@ impl Loaded {
     }
 }
 
+impl Instances {
+    fn with(&mut self, right: Right) -> &mut Option<Arc<Loaded>> {
+        match right {
+            Right::Reads => &mut self.reads,
+            Right::Changes => &mut self.changes,
+        }
+    }
+}
+
 impl ToolFile {
     pub(super) fn new(path: PathBuf, bounds: Arc<dyn Bounds>) -> Self {
         let stamp = Stamp::of(&path);
@@ -54,7 +71,7 @@ impl ToolFile {
             bounds,
             described: Mutex::default(),
             loaded: tokio::sync::Mutex::default(),
-            host: OnceLock::new(),
+            hosts: OnceLock::new(),
         }
     }
 
@@ -92,32 +109,39 @@ impl ToolFile {
 
     /// Loads the file to see what it has.
     pub(super) async fn describe(&self, engines: &Engines) -> Result<Vec<Described>, ScriptError> {
-        let loaded = self.load(engines).await?;
+        let loaded = self.load(engines, Right::Reads).await?;
         let mut tools = Vec::new();
         for export in &loaded.names {
             let name = tool_name(&self.path, export);
             tools.extend(loaded.at.describe(&[export], name, export).await);
         }
         // It is loaded again when it is called: only so many can be at once.
-        *self.loaded.lock().await = None;
+        *self.loaded.lock().await = Instances::default();
+        if let Some(hosts) = self.hosts.get() {
+            hosts.with(Right::Reads).let_go().await;
+        }
         Ok(tools)
     }
 
-    /// The file as it is now, loaded, as its tools are called.
-    pub(super) async fn at(&self, engines: &Engines) -> Result<Arc<At>, ScriptError> {
-        Ok(self.load(engines).await?.at.clone())
+    /// The file as it is now, loaded, as its tools are called by who has `right`.
+    pub(super) async fn at(&self, engines: &Engines, right: Right) -> Result<Arc<At>, ScriptError> {
+        Ok(self.load(engines, right).await?.at.clone())
     }
 
     /// It in the engine or, where that lacks something and a host is installed, in one of its own.
-    async fn loaded_in(&self, engines: &Engines, disk: &Arc<Disk>) -> Result<(Script, Module), ScriptError> {
+    async fn loaded_in(
+        &self,
+        engines: &Engines,
+        disk: &Arc<Disk>,
+        right: Right,
+    ) -> Result<(Script, Module), ScriptError> {
         let load = async |engine: &Engine| {
             let script = engine.script(disk.clone()).await?;
             let module = script.load(&self.path, &NoWorld).await?;
             Ok((script, module))
         };
-        if let Some(host) = self.host.get() {
-            self.unchanged()?;
-            return load(host).await;
+        if let Some(hosts) = self.hosts.get() {
+            return load(hosts.with(hosts.right(right))).await;
         }
         let error = match load(&engines.engine).await {
             Err(error @ ScriptError::Thrown { .. }) if ScriptError::is_lack(&error) => error,
@@ -125,12 +149,11 @@ impl ToolFile {
         };
         let Some(hosting) = &engines.host else { return Err(error) };
         let path = self.path.display();
-        match hosting.engine(&path.to_string()) {
-            Ok((host, program)) => {
+        match hosting.hosts(&path.to_string(), &self.bounds).await {
+            Ok((hosts, program)) => {
                 (engines.tell)(&format!("{path} runs in {program}: {}", error.briefly()));
-                self.unchanged()?;
-                let done = load(&host).await?;
-                let _ = self.host.set(host);
+                let done = load(hosts.with(hosts.right(right))).await?;
+                let _ = self.hosts.set(hosts);
                 Ok(done)
             }
             Err(why) => {
@@ -140,26 +163,35 @@ impl ToolFile {
         }
     }
 
-    /// Whether the files that a host will read are those that may run.
-    fn unchanged(&self) -> Result<(), ScriptError> {
-        let name = "Error".to_owned();
-        self.bounds.unchanged().map_err(|message| ScriptError::Thrown { name, message, places: Vec::new() })
+    /// What `right` comes to where it runs.
+    fn right(&self, right: Right) -> Right {
+        self.hosts.get().map_or(Right::Reads, |hosts| hosts.right(right))
     }
 
-    /// The file as it is now, loaded.
-    async fn load(&self, engines: &Engines) -> Result<Arc<Loaded>, ScriptError> {
-        let mut loaded = self.loaded.lock().await;
+    /// The file as it is now, loaded for who has `right`.
+    async fn load(&self, engines: &Engines, right: Right) -> Result<Arc<Loaded>, ScriptError> {
+        let mut instances = self.loaded.lock().await;
+        if let Some(hosts) = self.hosts.get()
+            && self.right(right) == Right::Reads
+            && instances.changes.is_some()
+            && hosts.narrow().await
+        {
+            instances.changes = None;
+        }
+        let loaded = instances.with(self.right(right));
         if let Some(loaded) = loaded.as_ref().filter(|loaded| loaded.is_fresh()) {
             return Ok(loaded.clone());
         }
         *loaded = None;
         let disk = Arc::new(Disk::new(self.bounds.clone()));
-        let (script, module) = self.loaded_in(engines, &disk).await?;
+        let (script, module) = self.loaded_in(engines, &disk, right).await?;
+        // Perhaps it has found out that it needs a host.
+        let right = self.right(right);
         let made_of = disk.read().into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
         let names = module.names.into_iter().filter(|name| name.kind == "object").map(|name| name.name).collect();
-        let at = Arc::new(At { script, handle: module.handle });
+        let at = Arc::new(At { script, handle: module.handle, right });
         let made = Arc::new(Loaded { at, names, made_of });
-        *loaded = Some(made.clone());
+        *instances.with(right) = Some(made.clone());
         Ok(made)
     }
 }

@@ -14,6 +14,7 @@ use super::tool::{At, Home, ScriptTool};
 use super::{Extras, MAX_EXPORTS};
 use crate::effects::Doors;
 use crate::error::{Refusal, ScriptError};
+use crate::host::Right;
 use crate::plugin::Plugin;
 use crate::script::World;
 
@@ -59,8 +60,8 @@ struct InPlugin {
 }
 
 impl Home for InPlugin {
-    fn loaded(&self) -> BoxFuture<'_, Result<Arc<At>, ScriptError>> {
-        self.plugin.at().boxed()
+    fn loaded(&self, right: Right) -> BoxFuture<'_, Result<Arc<At>, ScriptError>> {
+        self.plugin.at(right).boxed()
     }
 
     fn path(&self) -> Vec<&str> {

@@ -5,19 +5,26 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use haft_permission::{Access, Grant};
 use haft_protocol::SessionId;
-use haft_tool::{AnyTool, Attachment, Call, Output, Spec, ToolError};
+use haft_tool::{AnyTool, Attachment, Call, Output, Spec, TellModel, ToolError, foreign};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Extras;
 use crate::effects::{CallWorld, Doors, NoWorld};
 use crate::error::{Refusal, ScriptError};
+use crate::host::Right;
 use crate::script::{Script, World};
 
 /// Longest description of a tool that a model is given, in bytes.
 const MAX_DESCRIPTION: usize = 8 * 1024;
 /// Largest schema of a tool's arguments, in bytes of JSON.
 const MAX_SCHEMA: usize = 64 * 1024;
+
+/// Most bytes of metadata, as JSON, that are kept with a call, and shown while it runs.
+pub(crate) const MAX_METADATA: usize = 256 * 1024;
+/// Most files that a call gives back, and the longest of them as a data URL, in bytes.
+const MAX_ATTACHMENTS: usize = 16;
+const MAX_ATTACHED: usize = 16 * 1024 * 1024;
 
 /// What is known of a tool without loading its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +43,8 @@ pub(crate) struct Described {
 pub(crate) struct At {
     pub(crate) script: Script,
     pub(crate) handle: u64,
+    /// What it may change by itself: nothing, but in some hosts.
+    pub(crate) right: Right,
 }
 
 impl At {
@@ -66,8 +75,8 @@ impl At {
 
 /// Where a tool is found, each time that it is called.
 pub(crate) trait Home: Send + Sync {
-    /// Its script as it is now, loaded.
-    fn loaded(&self) -> BoxFuture<'_, Result<Arc<At>, ScriptError>>;
+    /// Its script as it is now, loaded, for who has `right`.
+    fn loaded(&self, right: Right) -> BoxFuture<'_, Result<Arc<At>, ScriptError>>;
     /// The way to the tool from what was loaded.
     fn path(&self) -> Vec<&str>;
     /// What the file calls `client`, where it has one.
@@ -151,9 +160,25 @@ impl ScriptTool {
         )))
     }
 
-    async fn call(&self, input: Value, call: &Call) -> Result<Output, ToolError> {
+    /// The same, where what its host changes by itself is kept like what a command changes.
+    async fn kept(&self, input: Value, call: &Call, grant: &Grant) -> Result<Output, ToolError> {
         let name = &self.described.name;
-        let loaded = self.home.loaded().await.map_err(|error| failed(name, &error))?;
+        let right = Right::of(call.general("edit"));
+        let loaded = self.home.loaded(right).await.map_err(|error| failed(name, &error))?;
+        if loaded.right == Right::Reads {
+            return self.call(&loaded, input, call).await;
+        }
+        let looked = self.doors.processes.looked_around(grant).await.tell_model()?;
+        let done = self.call(&loaded, input, call).await;
+        loaded.script.settle().await;
+        if let Some(looked) = looked {
+            looked.end().await;
+        }
+        done
+    }
+
+    async fn call(&self, loaded: &At, input: Value, call: &Call) -> Result<Output, ToolError> {
+        let name = &self.described.name;
         let files = &self.doors.files;
         let message = call.message.to_string();
         let context = json!({
@@ -199,7 +224,7 @@ fn output(name: &str, result: &Value) -> Result<Output, ToolError> {
     let title = object.get("title").and_then(Value::as_str).unwrap_or_default();
     let mut output = Output::of_value(title, object.get("output").unwrap_or(&Value::Null));
     if let Some(metadata) = object.get("metadata").and_then(Value::as_object) {
-        output.metadata = metadata.clone();
+        output.metadata = foreign(metadata.clone(), MAX_METADATA);
     }
     for one in object.get("attachments").and_then(Value::as_array).into_iter().flatten() {
         let text = |key: &str| one.get(key).and_then(Value::as_str);
@@ -207,6 +232,12 @@ fn output(name: &str, result: &Value) -> Result<Output, ToolError> {
             let text = format!("{name} gave an attachment back that is no file: it needs mime, and url as a data URL");
             return Err(ToolError::Failed(text));
         };
+        if output.attachments.len() == MAX_ATTACHMENTS || url.len() > MAX_ATTACHED {
+            let text = format!(
+                "{name} gave more back than a call may: {MAX_ATTACHMENTS} files of {MAX_ATTACHED} bytes each, as data URLs"
+            );
+            return Err(ToolError::Failed(text));
+        }
         output.attachments.push(Attachment {
             mime: mime.to_owned(),
             filename: text("filename").map(str::to_owned),
@@ -227,8 +258,8 @@ impl AnyTool for ScriptTool {
             let input = if input.is_null() { json!({}) } else { input };
             self.check(&input)?;
             // Allowed unless a rule of the user's says otherwise.
-            call.ask(Access::new(&self.described.name, "*")).await?;
-            self.call(input, call).await
+            let grant = call.ask(Access::new(&self.described.name, "*")).await?;
+            self.kept(input, call, &grant).await
         })
     }
 }

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use haft_protocol::hook::Point;
-use haft_script::plugin::{Begun, Client, Found, Grounds, Limits, Moment, NoClient, Plugin, Stage};
+use haft_script::plugin::{Begun, Client, Found, Grounds, Limits, MAX_ANSWERED, Moment, NoClient, Plugin, Stage};
 use haft_script::{Allowance, World};
 use haft_tool::{Hook, HookError};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, answers};
 
-/// Refuses every effect but `fs.stat`.
+/// Refuses every effect but `fs.stat` and `fs.write`.
 struct Answering;
 
 impl Stage for Answering {
     fn enter(&self, _: &str, _: &Moment) -> Arc<dyn World> {
-        Arc::new(answers(&[("fs.stat", json!(null))]))
+        Arc::new(answers(&[("fs.stat", json!(null)), ("fs.write", json!(null))]))
     }
 }
 
@@ -37,7 +37,7 @@ fn limited(
     let grounds = Grounds {
         engine: scene.engine.clone(),
         host: None,
-        sources: scene.sources(),
+        bounds: scene.bounds(),
         stage: Arc::new(Answering),
         client,
         directory: "/project".into(),
@@ -222,4 +222,35 @@ async fn what_it_does_not_wait_for_is_done_all_the_same() {
     let (plugin, _) = plugin(&scene, json!(null), client.clone());
     plugin.fire(Point::Event, &json!({}), json!({})).await.unwrap();
     assert_eq!(client.0.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn one_that_answers_every_file_with_another_change_hears_of_no_more() {
+    let source = "import { writeFile } from 'node:fs/promises'
+        let heard = 0
+        export const A = () => ({
+            event: async ({ event }) => { heard += 1; if (event.changes) await writeFile('/x/y', 'z') },
+            'chat.headers'(input, output) { output.headers.heard = String(heard) },
+        })";
+    let scene = Scene::new(&[("main.ts", source)]);
+    let (plugin, told) = plugin(&scene, json!(null), Arc::new(NoClient));
+    let event = async |event: Value| plugin.fire(Point::Event, &json!({ "event": event }), json!({})).await.unwrap();
+    let edited = |changes: bool| json!({ "type": "file.edited", "properties": { "file": "/x/y" }, "changes": changes });
+    let heard = async || {
+        let headers = plugin.fire(Point::ChatHeaders, &json!({}), json!({ "headers": {} })).await.unwrap();
+        headers["headers"]["heard"].as_str().unwrap().parse::<u32>().unwrap()
+    };
+    // Who changes nothing hears of all.
+    event(edited(false)).await;
+    for _ in 0..MAX_ANSWERED + 5 {
+        event(edited(true)).await;
+    }
+    assert_eq!(heard().await, MAX_ANSWERED + 1);
+    let words = told.lock().unwrap().clone();
+    assert!(matches!(&words[..], [one] if one.contains("until the next prompt it is told of no more")), "{words:?}");
+    // Of everything else it is told, and of files again from the next prompt on.
+    event(json!({ "type": "session.idle" })).await;
+    event(json!({ "type": "message.updated", "properties": { "info": { "role": "user" } } })).await;
+    event(edited(true)).await;
+    assert_eq!(heard().await, MAX_ANSWERED + 4);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use haft_script::{Engine, Facts, Launch, Refusal, Script, Source, Sources, World};
+use haft_script::{Bounds, Engine, Facts, Imported, Launch, Refusal, Script, Source, Sources, World};
 use serde_json::Value;
 
 /// Files of the folder alone, without packages.
@@ -26,6 +26,19 @@ impl Sources for Plain {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         let kind = if path.ends_with(".json") { "json" } else { "module" };
         Ok(Source { kind, text })
+    }
+}
+
+/// Whatever there is.
+struct Anything;
+
+impl Bounds for Anything {
+    fn check(&self, _: &Imported<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 }
 
@@ -75,8 +88,8 @@ impl Scene {
         self.folder.path().join(name)
     }
 
-    pub(crate) fn sources(&self) -> Arc<dyn Sources> {
-        Arc::new(Plain(self.folder.path().to_owned()))
+    pub(crate) fn bounds(&self) -> Arc<dyn Bounds> {
+        Arc::new(Anything)
     }
 
     pub(crate) async fn script(&self) -> Script {

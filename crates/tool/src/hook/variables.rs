@@ -1,30 +1,41 @@
-//! Variables that hooks want a command to have.
+//! Variables that others than the person want a command to have: hooks, scripts.
 
 /// Most variables, and most bytes of them all.
 const MOST: usize = 256;
 const MOST_BYTES: usize = 64 * 1024;
 /// Beginnings of names of variables that say what a program is made of, whatever its command line says.
-const LOADERS: [&str; 4] = ["LD_", "DYLD_", "GIT_CONFIG", "HAFT_"];
+const LOADERS: [&str; 5] = ["LD_", "DYLD_", "GIT_CONFIG", "HAFT_", "XDG_"];
 /// Names of variables that let a shell or an interpreter run something before what it was told to run. What a command line
 /// does was looked at without them. `PATH` is not among them: to set it is what most such hooks are for.
-const RUNNERS: [&str; 13] = [
+const RUNNERS: [&str; 23] = [
     "BASH_ENV",
     "BASHOPTS",
     "ENV",
+    "GIT_ASKPASS",
+    "GIT_EDITOR",
+    "GIT_EXEC_PATH",
     "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
     "GIT_SSH",
     "GIT_SSH_COMMAND",
+    "GIT_TEMPLATE_DIR",
+    // Where programs look for settings that name others to run.
+    "HOME",
     "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "NODE_OPTIONS",
     "PERL5OPT",
     "PROMPT_COMMAND",
     "PYTHONSTARTUP",
     "RUBYOPT",
     "SHELLOPTS",
+    "SSH_ASKPASS",
+    "TMPDIR",
     "ZDOTDIR",
 ];
 
 /// `variables` without those that would make another command of the one that was asked for, and without what is too much.
-pub(super) fn harmless(variables: Vec<(String, String)>) -> Vec<(String, String)> {
+pub fn harmless(variables: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut bytes = 0;
     let fits = |(name, value): &(String, String)| {
         bytes += name.len() + value.len();
@@ -48,7 +59,19 @@ mod tests {
         let given = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), "v".to_owned())).collect::<Vec<_>>();
         let kept = |names: &[&str]| harmless(given(names)).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(
-            kept(&["FOO", "LD_PRELOAD", "BASH_ENV", "PATH", "BASH_FUNC_ls%%", "", "A=B", "TOKEN"]),
+            kept(&[
+                "FOO",
+                "LD_PRELOAD",
+                "BASH_ENV",
+                "PATH",
+                "BASH_FUNC_ls%%",
+                "",
+                "A=B",
+                "TOKEN",
+                "HOME",
+                "XDG_CONFIG_HOME",
+                "NODE_OPTIONS",
+            ]),
             ["FOO", "PATH", "TOKEN"]
         );
         assert_eq!(harmless(vec![("A".to_owned(), "x".repeat(MOST_BYTES))]), []);
