@@ -32,8 +32,14 @@ fn plug_in(act: &str, hooks: &str) -> String {
 }
 
 /// A machine with that plug-in, where the agent `explore` plays `answers`.
+///
+/// So does `helper`, which may change files: a hook may do what the agent may that works meanwhile.
 fn machine(act: &str, hooks: &str, answers: &[&str], settings: Value) -> Machine {
     let machine = task::machine(answers, settings);
+    let mut config: Value = serde_json::from_str(&machine.read("opencode.json")).unwrap();
+    let model = machine.root().join("explore.jsonl").display().to_string();
+    config["agent"]["helper"] = json!({ "mode": "all", "model": format!("script/{model}") });
+    machine.write("opencode.json", &config.to_string());
     machine.write(".opencode/plugin/acts.ts", &plug_in(act, hooks));
     machine
 }
@@ -164,7 +170,7 @@ fn what_is_closed_to_an_agent_stays_closed_below_it() {
     let write = r#"{"answer":[{"call":"write","args":{"filePath":"new.txt","content":"x"}}]}"#;
     let act = "const { data: { id } } = await client.session.create({ body: {} })
          await client.session.prompt({ path: { id }, body: { agent: 'build', tools: { read: false }, parts: words('Write.') } })
-         const own = await client.session.prompt({ path: { id: context.sessionID }, body: { agent: 'build', noReply: false, parts: words('x') } }).catch(refused)
+         const own = await client.session.promptAsync({ path: { id: context.sessionID }, body: { agent: 'build', parts: words('x') } }).catch(refused)
          return own";
     let machine = machine(act, "", &[], json!({}));
     let model = machine.scenario(&[CALLS, DONE]);
@@ -186,7 +192,7 @@ fn nobody_waits_for_an_answer_of_who_waits_for_them() {
     };
     let act = format!(
         "const {{ data: {{ id }} }} = await client.session.create({{ body: {{ parentID: context.sessionID }} }})
-         await client.session.prompt({{ path: {{ id }}, body: {{ agent: 'explore', parts: words('Look.') }} }})
+         await client.session.prompt({{ path: {{ id }}, body: {{ agent: 'helper', parts: words('Look.') }} }})
          return await {}",
         ask("context.sessionID")
     );
@@ -250,7 +256,7 @@ fn a_plug_in_that_goes_on_for_ever_is_stopped_and_named() {
 fn stopping_a_turn_stops_the_answers_that_it_waits_for() {
     let act = "const { data: { id } } = await client.session.create({ body: { parentID: context.sessionID } })
          note(id)
-         return await client.session.prompt({ path: { id }, body: { agent: 'explore', parts: words('Look.') } }).catch(refused)";
+         return await client.session.prompt({ path: { id }, body: { agent: 'helper', parts: words('Look.') } }).catch(refused)";
     let hangs = r#"{"answer":[{"text":"Hm.","pieces":1},{"hang":true}]}"#;
     let hooks = "event: async ({ event }) => {
             if (event.type === 'message.part.delta' && event.properties.delta.includes('Hm')) note('it hangs')
@@ -354,7 +360,7 @@ fn a_command_that_was_carried_out_is_told_of() {
         act,
         hooks,
         &[],
-        json!({ "command": { "greet": { "template": "Greet $ARGUMENTS.", "agent": "explore", "subtask": false } } }),
+        json!({ "command": { "greet": { "template": "Greet $ARGUMENTS.", "agent": "helper", "subtask": false } } }),
     );
     let model = machine.scenario(&[DONE]);
     let explore = machine.root().join("explore.jsonl");
