@@ -53,8 +53,11 @@ async fn ask(url: &str) -> Result<Read> {
     let server = Server { provider: "bench".to_owned(), base_url: url.to_owned(), ..Server::default() };
     let chat = Chat::new(&server, ChatManners::default())?;
     let content = vec![Content::text("Hello?")];
-    let request =
-        Request { model: "m1".to_owned(), messages: vec![Message::User { content }.into()].into(), ..Request::default() };
+    let request = Request {
+        model: "m1".to_owned(),
+        messages: vec![Message::User { content }.into()].into(),
+        ..Request::default()
+    };
     let (began, before) = (Instant::now(), thread_time());
     let mut stream = chat.stream(request);
     let (mut bytes, mut ended) = (0, false);

@@ -167,6 +167,7 @@ impl Screen {
                         | Event::PermissionReplied { .. }
                         | Event::QuestionReplied { .. }
                         | Event::QuestionRejected { .. }
+                        | Event::CommandExecuted { .. }
                         | Event::TodoUpdated { .. } => {}
                     }
                 }

@@ -23,7 +23,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use crate::approvals::{Approvals, Home, Keeping};
 use crate::audit::Audit;
-use crate::backstage::Backstage;
+use crate::backstage::{Backstage, House};
 use crate::files::Watch;
 use crate::folders::{self, Folders};
 use crate::keys::keys;
@@ -299,13 +299,16 @@ impl Ground {
         Ok(Self { config, processes, ..self })
     }
 
-    /// Tells plug-ins what happened last, and that everything ends. Two seconds at most for each.
+    /// Ends what plug-ins have begun, and tells them what happened last, and that everything ends. Two seconds at most for
+    /// each.
     pub(crate) async fn dispose(&self) {
+        self.backstage.close().await;
         let following = self.following.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(following) = following {
             following.end().await;
         }
         hooks::end(&self.hooks).await;
+        self.backstage.moves_out();
     }
 
     /// Who writes down what happens at the gate, if it is to be.
@@ -333,12 +336,16 @@ impl Ground {
             hooks::follow(&self.hooks, &journal, &self.heard, Watch::of(self, &self.plugins));
         let teller = journal.clone();
         let gate = self.gate(&clock, answerer, move |event| teller.announce(event))?;
-        self.backstage.reads(journal.clone());
         self.open_stage(&gate, answerer, extra)?;
         let (registry, place) = (self.registry(), self.place.clone());
         let (teller, attended) = (journal.clone(), answerer == Answerer::Person);
         let questions = Questions::new(clock.clone(), attended, move |event| teller.announce(event));
-        Ok(Setup { journal, clock, gate, questions, registry, agents, rules, place, outputs, model, options })
+        let setup = Setup { journal, clock, gate, questions, registry, agents, rules, place, outputs, model, options };
+        if !self.plugins.is_empty() {
+            let house = House { setup: setup.clone(), config: self.config.clone(), servers: self.servers() };
+            self.backstage.moves_into(house);
+        }
+        Ok(setup)
     }
 
     /// The tools without a model, behind the same rules. The receiver gets the questions that `answerer` is to answer.

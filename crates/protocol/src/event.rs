@@ -172,6 +172,20 @@ pub enum Event {
         #[serde(rename = "requestID")]
         request_id: QuestionId,
     },
+    /// A command that was called has been carried out. Not stored.
+    #[serde(rename = "command.executed")]
+    CommandExecuted {
+        /// Its name.
+        name: String,
+        /// The session.
+        #[serde(rename = "sessionID")]
+        session_id: SessionId,
+        /// What was written behind its name.
+        arguments: String,
+        /// The last answer to it.
+        #[serde(rename = "messageID")]
+        message_id: MessageId,
+    },
     /// The list of things to do changed.
     #[serde(rename = "todo.updated")]
     TodoUpdated {
@@ -202,6 +216,7 @@ impl Event {
             | Event::PermissionReplied { session_id, .. }
             | Event::QuestionReplied { session_id, .. }
             | Event::QuestionRejected { session_id, .. }
+            | Event::CommandExecuted { session_id, .. }
             | Event::TodoUpdated { session_id, .. } => session_id,
             Event::PermissionAsked(ask) => &ask.session_id,
             Event::QuestionAsked(inquiry) => &inquiry.session_id,

@@ -25,6 +25,14 @@ pub struct Turned {
     pub parts: Vec<Part>,
 }
 
+impl Turned {
+    /// The plug-in that says it, where it is a prompt and one does.
+    pub fn plugin(&self) -> Option<&str> {
+        let parts = self.parts.iter().filter(|_| matches!(self.info, Message::User(_)));
+        parts.filter_map(|part| part.kind.plugin()).next()
+    }
+}
+
 impl History {
     /// All messages, oldest first.
     pub fn messages(&self) -> &[Turned] {
@@ -75,6 +83,7 @@ impl History {
             | Event::QuestionAsked(_)
             | Event::QuestionReplied { .. }
             | Event::QuestionRejected { .. }
+            | Event::CommandExecuted { .. }
             | Event::TodoUpdated { .. } => {}
         }
     }

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use crate::{Failure, MessageId, ModelRef, Object, PartId, SessionId, Tokens};
 
+/// The key under which the metadata of words, and of sessions, name the plug-in that they come from.
+pub const PLUGIN: &str = "plugin";
+
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
@@ -19,6 +22,14 @@ pub struct Part {
     /// What it is.
     #[serde(flatten)]
     pub kind: PartKind,
+}
+
+impl PartKind {
+    /// The plug-in that says it, where it is words and one does.
+    pub fn plugin(&self) -> Option<&str> {
+        let PartKind::Text { metadata: Some(metadata), .. } = self else { return None };
+        metadata.get(PLUGIN)?.as_str()
+    }
 }
 
 /// What a part is.

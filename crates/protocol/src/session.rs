@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MessageId, Object, PartId, SessionId, Tokens};
+use crate::{MessageId, Object, PLUGIN, PartId, SessionId, Tokens};
 
 /// One conversation with an agent about one folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,13 @@ pub struct Session {
     pub revert: Option<Revert>,
     /// When.
     pub time: SessionTime,
+}
+
+impl Session {
+    /// The plug-in that made it, if one did.
+    pub fn plugin(&self) -> Option<&str> {
+        self.metadata.as_ref()?.get(PLUGIN)?.as_str()
+    }
 }
 
 /// What a session's files came to.

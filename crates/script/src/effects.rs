@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use haft_net::Web;
 use haft_permission::{Access, Grant};
 use haft_project::{Command, Files, Processes, Target};
-use haft_protocol::Object;
+use haft_protocol::{Object, SessionId};
 use haft_tool::{Call, ToolError, foreign};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ impl<'a> CallWorld<'a> {
         self.doors.ways.reach(self.call, path).await.map_err(|error| self.refuse(error))
     }
 
-    async fn leave(&self, access: Access) -> Result<Grant, Refusal> {
+    async fn granted(&self, access: Access) -> Result<Grant, Refusal> {
         self.call.ask(access).await.map_err(|denied| self.refuse(denied.into()))
     }
 
@@ -116,7 +116,7 @@ impl<'a> CallWorld<'a> {
         let permission = wish.permission.unwrap_or_else(|| self.permission.to_owned());
         let patterns = if wish.patterns.is_empty() { vec!["*".to_owned()] } else { wish.patterns };
         let access = Access { patterns, always: wish.always, metadata: wish.metadata, ..Access::new(&permission, "") };
-        self.leave(access).await.map(|_| Value::Null)
+        self.granted(access).await.map(|_| Value::Null)
     }
 
     /// A call of another tool, as the model would make it.
@@ -178,6 +178,18 @@ impl World for CallWorld<'_> {
             }
             _ => {}
         }
+    }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        Box::pin(self.granted(access))
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        Some(&self.call.session)
+    }
+
+    fn holds_turn(&self) -> bool {
+        true
     }
 }
 

@@ -52,7 +52,7 @@ const START: &str = "/haft-plugin-start.mjs";
 /// What plug-ins may ask of the program that runs them.
 pub trait Client: Send + Sync {
     /// Calls the function at `path` of the client, such as `["session", "prompt"]`, for the plug-in called `plugin`. What
-    /// needs leave is done in `world`. Dropping the future stops it.
+    /// needs leave is done in `world`, or asked for there in the plug-in's name. Dropping the future stops it.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ pub trait Client: Send + Sync {
         path: &'a [String],
         args: Vec<Value>,
         world: &'a dyn World,
-    ) -> BoxFuture<'a, Result<Value, String>>;
+    ) -> BoxFuture<'a, Result<Value, Refusal>>;
 }
 
 /// A client that can do nothing.
@@ -76,9 +76,9 @@ impl Client for NoClient {
         path: &'a [String],
         _: Vec<Value>,
         _: &'a dyn World,
-    ) -> BoxFuture<'a, Result<Value, String>> {
+    ) -> BoxFuture<'a, Result<Value, Refusal>> {
         let why = format!("client.{} is not there in haft", path.join("."));
-        Box::pin(async { Err(why) })
+        Box::pin(async { Err(Refusal::new(why)) })
     }
 }
 
@@ -454,8 +454,7 @@ impl Plugin {
     pub(crate) async fn client(&self, params: Value, world: &dyn World) -> Result<Value, Refusal> {
         let list = |key: &str| params.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let path: Vec<String> = list("path").iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
-        let called = self.grounds.client.call(&self.found.name, &path, list("args"), world);
-        called.await.map_err(Refusal::new)
+        self.grounds.client.call(&self.found.name, &path, list("args"), world).await
     }
 
     /// Tells a person what it was refused, if that was not told too often: it may be why it does not do what it is for.

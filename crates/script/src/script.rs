@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
+use haft_permission::{Access, Grant};
+use haft_protocol::SessionId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::effects::WHILE_LOADED;
 use crate::engine::{Incoming, MAX_UNREAD, Running};
 use crate::error::{Refusal, ScriptError};
 use crate::wire::CANCEL;
@@ -77,6 +80,20 @@ pub trait World: Send + Sync {
     fn perform<'a>(&'a self, effect: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Refusal>>;
     /// Hears what a script says without waiting for an answer: `log`, `metadata`.
     fn told(&self, what: &str, params: Value);
+    /// Waits for leave. Dropping the future takes the question back.
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        Box::pin(async move {
+            Err(Refusal::coded("EACCES", format!("{} {WHILE_LOADED}; do it in a call", access.permission)))
+        })
+    }
+    /// The session whose call or hook it is done for; `None` where there is none.
+    fn session(&self) -> Option<&SessionId> {
+        None
+    }
+    /// Whether the turn of that session waits until it is done.
+    fn holds_turn(&self) -> bool {
+        false
+    }
 }
 
 /// Something that a module or an object has.

@@ -270,6 +270,9 @@ fn prompt(user: &User, parts: &[Part], before: Option<&Before>, remind: &Remind<
 /// The person's own words as they steer a turn that runs.
 fn steering(part: &Part) -> Option<Content> {
     let PartKind::Text { text, synthetic: false, ignored: false, .. } = &part.kind else { return None };
+    if part.kind.plugin().is_some() {
+        return None;
+    }
     let words = format!("{}\n\n{text}", include_str!("reminders/steer.md").trim());
     (!text.trim().is_empty()).then(|| Content::Text { text: reminder(&words) })
 }

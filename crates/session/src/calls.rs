@@ -80,6 +80,11 @@ impl Calls {
         Self { rules: self.rules.clone().own(rules), ..self.clone() }
     }
 
+    /// The name of the agent whose calls these are; empty where there is no model.
+    pub(crate) fn agent(&self) -> String {
+        self.crew.as_ref().map_or_else(String::new, |crew| crew.cast.agent.name.clone())
+    }
+
     /// The same with the tools that there are now: those of servers and scripts come and go.
     pub(crate) fn current(&self) -> Self {
         let registry = self.crew.as_ref().map(|crew| crate::role::registry(&crew.setup, &crew.cast, &self.rules));
@@ -260,6 +265,10 @@ impl Host for CallHost {
 
     fn rules_id(&self) -> u64 {
         self.calls.rules.id()
+    }
+
+    fn agent(&self) -> String {
+        self.calls.agent()
     }
 
     fn progress(&self, title: &str, metadata: Object) {

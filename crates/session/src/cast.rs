@@ -73,9 +73,14 @@ impl Casting {
             self.agent(Some(name))?;
         }
         let agent = self.agent(by_command.or(prompt.agent.as_deref()))?;
+        let (mut chosen, mut variant) = (self.chosen.clone(), self.variant.clone());
         if let Some(name) = &prompt.model {
-            self.chosen = self.model(name, prompt.variant.as_deref())?;
-            self.variant.clone_from(&prompt.variant);
+            chosen = self.model(name, prompt.variant.as_deref())?;
+            variant.clone_from(&prompt.variant);
+            // What a plug-in names is for this prompt alone: the person's choice stays theirs.
+            if prompt.plugin.is_none() {
+                (self.chosen, self.variant) = (chosen.clone(), variant.clone());
+            }
         }
         let own = own.and_then(|command| command.model.as_deref().map(|name| (name, command.variant.as_deref())));
         // What the person names goes before an agent's own model, but not before that of the agent a command names.
@@ -83,7 +88,7 @@ impl Casting {
         let own = own.or_else(|| if named { None } else { of_agent(&agent) });
         let (model, variant) = match own {
             Some((name, variant)) => (self.model(name, variant)?, variant.map(str::to_owned)),
-            None => (self.chosen.clone(), self.variant.clone()),
+            None => (chosen, variant),
         };
         Ok((Arc::new(Cast { agent, model, variant }), command))
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
-use haft_protocol::{MessageId, Session as Record, TurnSummary};
+use haft_protocol::{Event, MessageId, Session as Record, TurnSummary};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::cast::Casting;
 use crate::error::{SessionError, TurnError};
-use crate::intake::{Intake, Taken};
+use crate::intake::{Called, Intake, Taken};
+use crate::letters::{Letter, Letters};
 use crate::prompt::Prompt;
 use crate::role::{Memory, calls};
 use crate::setup::Setup;
@@ -46,6 +47,8 @@ pub(crate) struct Desk {
     record: Record,
     memory: Memory,
     casting: Casting,
+    /// What the turn that runs is told.
+    letters: Letters,
     /// Those that are being taken in.
     pub intake: FuturesOrdered<BoxFuture<'static, (Result<Taken, SessionError>, Answer)>>,
     /// Those that are taken in, and wait for the end of the turn.
@@ -61,17 +64,20 @@ pub(crate) struct Desk {
 pub(crate) struct Caller {
     pub message: MessageId,
     pub done: Answer,
+    /// The command that it is the end of.
+    pub command: Option<Called>,
 }
 
 impl Desk {
     /// Nothing waits yet.
-    pub(crate) fn new(setup: Arc<Setup>, record: Record, memory: Memory) -> Self {
+    pub(crate) fn new(setup: Arc<Setup>, record: Record, memory: Memory, letters: Letters) -> Self {
         let casting = Casting::new(Arc::clone(&setup), memory.kin.variant.clone());
         Self {
             setup,
             record,
             memory,
             casting,
+            letters,
             intake: FuturesOrdered::new(),
             queued: VecDeque::new(),
             callers: Vec::new(),
@@ -105,7 +111,8 @@ impl Desk {
             }
             Some(Inbox::Rewind(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
             Some(Inbox::Describe(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
-            Some(Inbox::Rename(_, done)) => drop(done.send(Err(SessionError::Busy(self.record.id.clone())))),
+            // What runs holds the record.
+            Some(Inbox::Rename(title, done)) => self.letters.put(Letter::Title(title, done)),
             // Whoever does not wait for the turn does not wait for what is beside it.
             Some(Inbox::Settle(done)) => drop(done),
             Some(Inbox::Rest(done)) => self.rest(done),
@@ -129,6 +136,7 @@ impl Desk {
         self.intake.clear();
         self.queued.clear();
         self.memory.kin.background.stop();
+        self.setup.options.roster.stop(&self.record.id);
     }
 
     /// Somebody waits for rest.
@@ -150,12 +158,19 @@ impl Desk {
         }
     }
 
-    /// Tells those whose prompts are not `waiting` how the turn ended; all of them, where it was stopped.
-    pub(crate) fn tell(&mut self, result: Result<Stop, TurnError>, waiting: &[MessageId]) {
+    /// Tells those whose prompts are not `waiting` how the turn ended, with `answer` as its last one; all of them, where it
+    /// was stopped.
+    pub(crate) fn tell(&mut self, result: Result<Stop, TurnError>, waiting: &[MessageId], answer: Option<&MessageId>) {
         let is_stopped = matches!(result, Ok(Stop::End(TurnEnd::Aborted)));
         let (answered, still): (Vec<_>, Vec<_>) = std::mem::take(&mut self.callers)
             .into_iter()
             .partition(|caller| is_stopped || !waiting.contains(&caller.message));
+        if let (Ok(Stop::End(_)) | Err(_), Some(answer)) = (&result, answer) {
+            answered
+                .iter()
+                .filter_map(|caller| caller.command.as_ref())
+                .for_each(|called| self.executed(called, answer));
+        }
         match result {
             // They wait on: whoever takes over answers them too.
             Ok(Stop::HandOver) => {
@@ -176,6 +191,13 @@ impl Desk {
                 self.callers = still;
             }
         }
+    }
+
+    /// A command was carried out: `answer` is the last one to it.
+    fn executed(&self, called: &Called, answer: &MessageId) {
+        let Called { name, arguments } = called.clone();
+        let (session_id, message_id) = (self.record.id.clone(), answer.clone());
+        self.setup.journal.announce(Event::CommandExecuted { name, session_id, arguments, message_id });
     }
 
     /// Nothing runs any more.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft_permission::Asker;
-use haft_protocol::{Event, Failure, History, MessageId, PartKind, Session as Record, Status, ToolState};
+use haft_protocol::{Event, Failure, History, Message, MessageId, PartKind, Session as Record, Status, ToolState};
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
 use tokio::sync::{mpsc, oneshot};
@@ -29,9 +29,11 @@ use crate::instructions::Instructions;
 use crate::intake::Taken;
 use crate::kin::Kin;
 use crate::left_open::{CUT_OFF, close_below, report_cut_off};
+use crate::letters::Letters;
 use crate::prompt::Delivery;
 use crate::recover::close_all;
 use crate::role::{Memory, Role};
+use crate::roster::Listed;
 use crate::sent::Sent;
 use crate::setup::Setup;
 use crate::side_by_side::GRACE_OF_TASKS;
@@ -63,6 +65,8 @@ pub(crate) struct Driver {
     tally: Option<Tally>,
     /// Whether hooks heard that it is closed.
     told_of_end: bool,
+    /// What it is told while it is at work.
+    letters: Letters,
     /// How many lists of changes were there when it was counted last.
     counted: usize,
     /// Held for as long as the session is owned.
@@ -105,6 +109,7 @@ impl Driver {
             gist: None,
             tally: None,
             told_of_end: false,
+            letters: Letters::default(),
             counted: 0,
             _lease: lease,
         };
@@ -117,10 +122,17 @@ impl Driver {
         self.memory.kin.background.clone()
     }
 
+    /// Takes note of itself as open, as long as what is given back is there; `inbox` reaches it.
+    pub(crate) fn enter(&self, inbox: mpsc::WeakSender<Inbox>) -> Listed {
+        self.setup.options.roster.enter(&self.record, inbox, self.background(), &self.letters, &self.role.calls)
+    }
+
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Inbox>) {
-        let mut desk = Desk::new(Arc::clone(&self.setup), self.record.clone(), self.memory.clone());
+        let (setup, letters) = (Arc::clone(&self.setup), self.letters.clone());
+        let mut desk = Desk::new(setup, self.record.clone(), self.memory.clone(), letters.clone());
         let background = self.background();
         loop {
+            self.letters.read(&self.setup, &mut self.record, &mut self.history).await;
             if let Some((taken, done)) = desk.queued.pop_front() {
                 self.begin(Ok(taken), done, &mut desk, &mut inbox).await;
                 continue;
@@ -151,6 +163,7 @@ impl Driver {
                     self.begin(taken, done, &mut desk, &mut inbox).await;
                 }
                 () = background.news() => self.news(&mut desk, &mut inbox).await,
+                () = letters.news() => {}
             }
         }
         desk.stop();
@@ -174,7 +187,7 @@ impl Driver {
         let (Some(first), Some(last)) = (stored.first().cloned(), stored.last().cloned()) else { return };
         if wakes {
             let (done, mut end) = oneshot::channel();
-            desk.callers.push(Caller { message: last.clone(), done });
+            desk.callers.push(Caller { message: last.clone(), done, command: None });
             let cast = Arc::clone(&self.role.cast);
             self.answer((first, last), cast, desk, inbox).await;
             desk.woken = end.try_recv().ok();
@@ -196,16 +209,16 @@ impl Driver {
                 if untitled && stored.is_ok() {
                     self.titling = Titling::begin(&self.setup, &self.record, &taken.parts, &self.memory.kin);
                 }
-                stored.map(|message| (message, taken.cast))
+                stored.map(|message| (message, taken.cast, taken.command))
             }
             Err(error) => Err(error),
         };
-        let (message, cast) = match stored {
+        let (message, cast, command) = match stored {
             Ok(stored) => stored,
             // Whoever asked may not wait any more; the journal has it all. So in all answers below.
             Err(error) => return drop(done.send(Err(error))),
         };
-        desk.callers.push(Caller { message: message.clone(), done });
+        desk.callers.push(Caller { message: message.clone(), done, command });
         self.answer((message.clone(), message), cast, desk, inbox).await;
     }
 
@@ -221,6 +234,8 @@ impl Driver {
         while let Some((first, latest)) = next.take() {
             self.status(Status::Busy);
             self.cast(Arc::clone(&cast)).await;
+            self.letters.read(&self.setup, &mut self.record, &mut self.history).await;
+            self.setup.options.roster.answers(&self.record.id, &self.role.calls);
             let Outcome { result, waiting, latest_cast, stopped } = self.turn(first.clone(), latest, desk, inbox).await;
             let handed_over = matches!(result, Ok(Stop::HandOver));
             if result.is_err() {
@@ -233,7 +248,9 @@ impl Driver {
                 self.gist = Gist::begin(setup, record, history, &first, &memory.kin);
             }
             self.status(Status::Idle);
-            desk.tell(result, &waiting);
+            let answers = self.history.messages().iter().rev();
+            let answer = answers.map(|turned| &turned.info).find(|info| matches!(info, Message::Assistant(_)));
+            desk.tell(result, &waiting, answer.map(Message::id));
             if stopped || waiting.is_empty() {
                 continue;
             }
@@ -274,7 +291,8 @@ impl Driver {
                     Some((taken, done)) = desk.intake.next(), if !cancel.is_cancelled() => match taken {
                         Ok(taken) if taken.delivery == Delivery::Queue => desk.queued.push_back((taken, done)),
                         Ok(taken) => {
-                            desk.callers.push(Caller { message: taken.id.clone(), done });
+                            let (message, command) = (taken.id.clone(), taken.command.clone());
+                            desk.callers.push(Caller { message, done, command });
                             // There is room: no more prompts are taken in than fit.
                             let _ = arrive.try_send(taken);
                         }
@@ -294,6 +312,7 @@ impl Driver {
                 Err(error) => result = result.and(Err(error)),
             }
         }
+        self.letters.read(&self.setup, &mut self.record, &mut self.history).await;
         let stopped = cancel.is_cancelled();
         // Who was to take over was stopped with it.
         if stopped && matches!(result, Ok(Stop::HandOver)) {
@@ -319,6 +338,7 @@ impl Driver {
             kin: &self.memory.kin,
             titling: &mut self.titling,
             arrivals,
+            letters: &self.letters,
             first,
             prompt,
             cancel,
@@ -352,6 +372,7 @@ impl Driver {
     }
 
     fn status(&self, status: Status) {
+        self.setup.options.roster.does(&self.record.id, &status);
         self.setup.journal.announce(Event::SessionStatus { session_id: self.record.id.clone(), status });
     }
 }
@@ -382,6 +403,7 @@ async fn store_notice(
         parts: vec![notice.part()],
         format: None,
         delivery: Delivery::default(),
+        command: None,
     };
     store_prompt(setup, record, history, &taken).await
 }

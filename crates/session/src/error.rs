@@ -90,6 +90,17 @@ pub enum SessionError {
     /// The task behind the handle has ended.
     #[error("session {0} has ended")]
     Ended(SessionId),
+    /// Whoever asks would wait for itself.
+    #[error(
+        "the turn of a session waits for this, so it cannot wait for an answer of session {0}, which waits for that turn; use promptAsync or noReply"
+    )]
+    Circle(SessionId),
+    /// The work on whose behalf it was asked was stopped.
+    #[error("session {0} was not asked to its end: what waited for its answer was stopped")]
+    Stopped(SessionId),
+    /// There was no answer.
+    #[error("session {0} gave no answer")]
+    Unanswered(SessionId),
     /// A file that came with the prompt cannot be shown.
     #[error("cannot attach {path}: {why}")]
     Attachment {

@@ -97,7 +97,8 @@ pub fn begins(turned: &Turned) -> bool {
     let is_words = |kind: &PartKind| {
         matches!(kind, PartKind::Text { synthetic: false, ignored: false, .. } | PartKind::Subtask { .. })
     };
-    matches!(turned.info, Message::User(_)) && turned.parts.iter().any(|part| is_words(&part.kind))
+    let is_prompt = matches!(turned.info, Message::User(_)) && turned.plugin().is_none();
+    is_prompt && turned.parts.iter().any(|part| is_words(&part.kind))
 }
 
 /// Waits until a text is written, and takes it; for ever where none is being written.

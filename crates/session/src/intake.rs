@@ -21,7 +21,7 @@ use crate::form::Form;
 use crate::hands::{READ, RESOURCE, SHELL, TASK};
 use crate::hooked::{commanded, prompted};
 use crate::mention::{Lines, Mention, lines, mentions};
-use crate::prompt::{Author, Delivery, bad, title};
+use crate::prompt::{Author, Delivery, bad, by, title};
 use crate::report::Report;
 use crate::setup::Setup;
 
@@ -42,6 +42,23 @@ pub(crate) struct Taken {
     pub format: Option<OutputFormat>,
     /// When it is read where a turn runs.
     pub delivery: Delivery,
+    /// The command that it came from.
+    pub command: Option<Called>,
+}
+
+impl Taken {
+    /// Words that are only kept, as if they were for `cast`.
+    pub(crate) fn note(setup: &Setup, cast: Arc<Cast>, prompt: &Prompt) -> Self {
+        let (id, title, parts) = (setup.clock.mint(), String::new(), prompt.parts.clone());
+        Self { id, cast, title, parts, format: None, delivery: Delivery::default(), command: None }
+    }
+}
+
+/// A command that was called.
+#[derive(Debug, Clone)]
+pub(crate) struct Called {
+    pub name: String,
+    pub arguments: String,
 }
 
 /// What prompts are taken in with.
@@ -83,6 +100,9 @@ impl Intake {
             Some(name) => title(format!("/{name} {}", prompt.text).trim()),
             None => title(&prompt.text),
         };
+        let called = command
+            .as_ref()
+            .map(|command| Called { name: command.name.clone(), arguments: arguments(&prompt).to_owned() });
         let (text, named) = match &command {
             Some(command) => self.expanded(&id, &prompt, command).await?,
             None => {
@@ -99,7 +119,8 @@ impl Intake {
         if let Some(command) = command.as_ref().filter(|command| self.is_task(command, &prompt)) {
             let parts = vec![subtask(command, &cast, text)];
             let parts = self.commanded(&id, &prompt, command, parts).await?;
-            return Ok(Taken { id, cast, title, parts, format: prompt.format, delivery: prompt.delivery });
+            let (format, delivery) = (prompt.format, prompt.delivery);
+            return Ok(Taken { id, cast, title, parts, format, delivery, command: called });
         }
         let mut shown = Shown::default();
         for path in &prompt.files {
@@ -111,13 +132,18 @@ impl Intake {
         for (mention, leave) in named {
             self.show(&id, &prompt.text, &mention, leave, &mut shown).await?;
         }
-        let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata: None };
-        let mut parts: Vec<PartKind> = std::iter::once(words).chain(shown.parts).collect();
+        let metadata = prompt.plugin.as_deref().map(|plugin| by(plugin, Object::new()));
+        let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata };
+        let words = if prompt.parts.is_empty() { vec![words] } else { prompt.parts.clone() };
+        let mut parts: Vec<PartKind> = words.into_iter().chain(shown.parts).collect();
         if let Some(command) = &command {
             parts = self.commanded(&id, &prompt, command, parts).await?;
         }
-        let taken = Taken { id, cast, title, parts, format: prompt.format, delivery: prompt.delivery };
-        prompted(&self.setup, &self.calls.session, taken).await
+        let by_plugin = prompt.plugin.is_some();
+        let (format, delivery) = (prompt.format, prompt.delivery);
+        let taken = Taken { id, cast, title, parts, format, delivery, command: called };
+        // What plug-ins say is put before no hook: one that says something itself would never come to an end.
+        if by_plugin { Ok(taken) } else { prompted(&self.setup, &self.calls.session, taken).await }
     }
 
     /// What hooks make of a command's parts.
@@ -128,6 +154,9 @@ impl Intake {
         command: &Command,
         parts: Vec<PartKind>,
     ) -> Result<Vec<PartKind>, SessionError> {
+        if prompt.plugin.is_some() {
+            return Ok(parts);
+        }
         commanded(&self.setup, id, &self.calls.session, &command.name, arguments(prompt), parts).await
     }
 

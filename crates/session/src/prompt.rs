@@ -2,17 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_protocol::OutputFormat;
+use haft_protocol::{Object, OutputFormat, PLUGIN, PartKind};
+use serde_json::Value;
 
 use crate::error::SessionError;
 use crate::form::Form;
 
 /// Most files that may go with a prompt.
 const MAX_FILES: usize = 32;
+/// Most bytes of words in a prompt of a plug-in, and of its files as they are written in addresses.
+const MAX_WORDS: usize = 256 * 1024;
+const MAX_DATA: usize = 28 * 1024 * 1024;
 
 /// A prompt. Its words may name files (`@src/a.rs`, `@src/a.rs#10-20`), sub-agents (`@explore`) and, at the very
 /// beginning, a command (`/init`).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
     pub(crate) text: String,
     pub(crate) files: Vec<PathBuf>,
@@ -23,6 +27,10 @@ pub struct Prompt {
     pub(crate) format: Option<OutputFormat>,
     pub(crate) author: Author,
     pub(crate) delivery: Delivery,
+    /// The plug-in that says it.
+    pub(crate) plugin: Option<String>,
+    /// What it says, in place of the words.
+    pub(crate) parts: Vec<PartKind>,
 }
 
 /// When the model reads a prompt that comes while a turn runs.
@@ -62,6 +70,52 @@ impl Prompt {
     /// Words that a model wrote for another agent.
     pub(crate) fn by_model(text: impl Into<String>) -> Self {
         Self { author: Author::Model, ..Self::text(text) }
+    }
+
+    /// What the plug-in called `plugin` says: words, which keep whether they are only for people or only for models, and
+    /// files that carry their own bytes. Nothing that they name is read or run, no hook is asked about it, and the words are
+    /// marked with the name.
+    ///
+    /// # Errors
+    ///
+    /// A text for the plug-in: something else among them, nothing at all, more than 256 KiB of words, 32 files, or 28 MiB
+    /// of addresses.
+    pub fn by_plugin(plugin: &str, parts: Vec<PartKind>) -> Result<Self, String> {
+        let (mut text, mut files, mut data) = (String::new(), 0, 0);
+        let mut marked = Vec::with_capacity(parts.len());
+        for part in parts {
+            marked.push(match part {
+                PartKind::Text { text: words, synthetic, ignored, metadata, .. } => {
+                    text.push_str(&words);
+                    text.push('\n');
+                    let metadata = Some(by(plugin, metadata.unwrap_or_default()));
+                    PartKind::Text { text: words, synthetic, ignored, time: None, metadata }
+                }
+                PartKind::File { mime, filename, url, .. } if url.starts_with("data:") => {
+                    (files, data) = (files + 1, data + url.len());
+                    PartKind::File { mime, filename, url, source: None }
+                }
+                PartKind::File { .. } => {
+                    let why = "a file is taken as a `data:` address; read another one with client.file.read and give its text";
+                    return Err(why.to_owned());
+                }
+                _ => return Err("parts of the types text and file are taken; name an agent as `agent`".to_owned()),
+            });
+        }
+        if text.trim().is_empty() && files == 0 {
+            return Err("the prompt says nothing; give parts with text".to_owned());
+        }
+        if text.len() > MAX_WORDS || files > MAX_FILES || data > MAX_DATA {
+            return Err(
+                "the prompt is too large: 256 KiB of words, 32 files and 28 MiB of addresses are the most".to_owned()
+            );
+        }
+        Ok(Self { plugin: Some(plugin.to_owned()), parts: marked, ..Self::plain(text.trim()) })
+    }
+
+    /// The command called `name` with `arguments` that the plug-in called `plugin` wrote.
+    pub fn command_by_plugin(plugin: &str, name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self { plugin: Some(plugin.to_owned()), ..Self::plain(arguments) }.calls(name)
     }
 
     /// The command called `name` with `arguments` that a person wrote.
@@ -130,6 +184,12 @@ impl Prompt {
 /// A text for people that says what is wrong with its schema.
 pub fn check_format(format: &OutputFormat) -> Result<(), String> {
     Form::of(format).map(drop)
+}
+
+/// `metadata` that names `plugin`.
+pub(crate) fn by(plugin: &str, mut metadata: Object) -> Object {
+    metadata.insert(PLUGIN.to_owned(), Value::from(plugin));
+    metadata
 }
 
 pub(crate) fn bad(path: &Path, why: &str) -> SessionError {

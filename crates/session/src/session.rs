@@ -127,12 +127,23 @@ impl Session {
         let span = tracing::info_span!("session", session.id = %id);
         let background = driver.background();
         // The task ends by itself when the last handle is dropped, which closes the inbox.
-        let work = driver.run(wake).instrument(span);
+        let listed = driver.enter(inbox.downgrade());
+        let work = async move {
+            driver.run(wake).await;
+            // Not before others may own it.
+            drop(listed);
+        };
+        let work = work.instrument(span);
         let task = match among {
             Some(among) => tokio::spawn(among.track_future(work)),
             None => tokio::spawn(work),
         };
         (Self { id, inbox, background }, task)
+    }
+
+    /// The handle to an open session, which `inbox` reaches.
+    pub(crate) fn of(id: SessionId, inbox: mpsc::Sender<Inbox>, background: Background) -> Self {
+        Self { id, inbox, background }
     }
 
     /// Its id.
@@ -198,16 +209,25 @@ impl Session {
         described.await.unwrap_or_else(|_| Err(ended()))
     }
 
-    /// Gives it another title.
+    /// Gives it another title; while a turn runs, after its step.
     ///
     /// # Errors
     ///
-    /// [`SessionError::Busy`] while a turn runs; when the store fails.
+    /// When the session has ended, or the store fails.
     pub async fn rename(&self, title: impl Into<String>) -> Result<(), SessionError> {
+        let ended = || SessionError::Ended(self.id.clone());
+        self.begin_rename(title.into()).await?.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// The same without waiting until it is done.
+    pub(crate) async fn begin_rename(
+        &self,
+        title: String,
+    ) -> Result<oneshot::Receiver<Result<(), SessionError>>, SessionError> {
         let (done, renamed) = oneshot::channel();
         let ended = || SessionError::Ended(self.id.clone());
-        self.inbox.send(Inbox::Rename(title.into(), done)).await.map_err(|_| ended())?;
-        renamed.await.unwrap_or_else(|_| Err(ended()))
+        self.inbox.send(Inbox::Rename(title, done)).await.map_err(|_| ended())?;
+        Ok(renamed)
     }
 
     /// Takes back what was asked and what was done to files for it, or brings it again. What is taken back is hidden; the

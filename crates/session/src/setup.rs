@@ -12,7 +12,7 @@ use haft_store::Journal;
 use haft_tool::Registry;
 
 use crate::{
-    Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, Skill, TaskLimits, Worktrees,
+    Agents, Command, Compaction, InstructionFiles, Model, Pages, Past, Questions, Roster, Skill, TaskLimits, Worktrees,
 };
 
 /// Everything a session needs that is not the conversation.
@@ -92,6 +92,8 @@ pub struct Options {
     pub gists: bool,
     /// What is remembered of files, so that changes to them can be taken back; nothing where left out.
     pub past: Option<Past>,
+    /// Where those are listed that are open.
+    pub roster: Roster,
 }
 
 /// What agents may hand to others.

@@ -105,6 +105,7 @@ impl Turn<'_> {
         let part = PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: None };
         let format = self.format().cloned();
         let delivery = Delivery::Steer;
-        Taken { id: self.setup.clock.mint(), cast, title: String::new(), parts: vec![part], format, delivery }
+        let (id, title) = (self.setup.clock.mint(), String::new());
+        Taken { id, cast, title, parts: vec![part], format, delivery, command: None }
     }
 }

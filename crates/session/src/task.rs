@@ -189,6 +189,16 @@ impl Crew {
         Ok(TaskResult { session: id, end: TaskEnd::Running, text: String::new(), metadata })
     }
 
+    /// What sessions that work for this one are given, under `rules`.
+    pub(crate) fn setup_below(&self, rules: &Rules) -> Setup {
+        let mut setup = Setup { model: self.cast.model.clone(), ..(*self.setup).clone() };
+        // What is closed to the one who asks stays closed to whoever works for them.
+        setup.rules.extend(policy::closed(rules));
+        let held = policy::held(&self.cast.agent.own);
+        setup.agents = setup.agents.bounded(|_| held.clone());
+        setup
+    }
+
     /// What a session for `task` is made of.
     pub(crate) async fn below(
         &self,
@@ -196,11 +206,7 @@ impl Crew {
         task: &Task,
         model: Option<&ModelName>,
     ) -> Result<Below, SessionError> {
-        let mut setup = Setup { model: self.cast.model.clone(), ..(*self.setup).clone() };
-        // What is closed to the one who asks stays closed to whoever works for them.
-        setup.rules.extend(policy::closed(rules));
-        let held = policy::held(&self.cast.agent.own);
-        setup.agents = setup.agents.bounded(|_| held.clone());
+        let setup = self.setup_below(rules);
         let mut prompt = Prompt::by_model(&task.prompt).agent(&task.agent);
         if let Some(format) = format_of(task) {
             prompt = prompt.format(format);

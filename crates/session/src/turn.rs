@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use haft_llm::{Content, LlmError, Request};
 use haft_protocol::{
-    Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, Tokens, User,
+    Assistant, Event, Failure, History, Message, MessageId, MessageTime, Part, PartKind, Paths, Session, SessionId,
+    Tokens, User,
 };
 use haft_tool::Standing;
 use tokio::sync::mpsc;
@@ -22,6 +23,7 @@ use crate::fold::Planned;
 use crate::form::Form;
 use crate::intake::Taken;
 use crate::kin::Kin;
+use crate::letters::Letters;
 use crate::recover::close_all;
 use crate::role::Role;
 use crate::setup::Setup;
@@ -69,6 +71,8 @@ pub(crate) struct Turn<'a> {
     pub kin: &'a Kin,
     /// Prompts that come while it runs.
     pub arrivals: &'a mut mpsc::Receiver<Taken>,
+    /// What it is told while it runs.
+    pub letters: &'a Letters,
     /// The first prompt that it answers.
     pub first: MessageId,
     /// The latest prompt that it answers.
@@ -276,6 +280,7 @@ impl Turn<'_> {
         if self.titling.as_ref().is_some_and(Titling::is_finished) {
             found(self.titling).await.keep(self.setup, self.session, self.history, self.kin).await?;
         }
+        self.letters.read(self.setup, self.session, self.history).await;
         while let Ok(taken) = self.arrivals.try_recv() {
             self.arrived(taken).await?;
         }
@@ -438,7 +443,7 @@ pub(crate) async fn store_prompt(
     history: &mut History,
     taken: &Taken,
 ) -> Result<MessageId, TurnError> {
-    let Taken { id, cast, title, parts, format, delivery: _ } = taken;
+    let Taken { id, cast, title, .. } = taken;
     let now = setup.clock.now_ms();
     if record.title.is_empty() {
         record.title.clone_from(title);
@@ -446,9 +451,18 @@ pub(crate) async fn store_prompt(
     record.model = Some(cast.session_model());
     record.agent = Some(cast.agent.name.clone());
     record.time.updated = now;
+    let updated = Event::SessionUpdated { session_id: record.id.clone(), info: Box::new(record.clone()) };
+    let events = std::iter::once(updated).chain(message(setup, &record.id, taken, now)).collect();
+    record_all(setup, history, events).await?;
+    Ok(id.clone())
+}
+
+/// The message that a prompt becomes in the session `session` at `now`, in Unix milliseconds.
+pub(crate) fn message(setup: &Setup, session: &SessionId, taken: &Taken, now: u64) -> Vec<Event> {
+    let Taken { id, cast, parts, format, .. } = taken;
     let user = User {
         id: id.clone(),
-        session_id: record.id.clone(),
+        session_id: session.clone(),
         time: MessageTime { created: now, completed: None },
         agent: cast.agent.name.clone(),
         model: cast.model.reference.clone(),
@@ -457,23 +471,14 @@ pub(crate) async fn store_prompt(
         summary: None,
         system: None,
     };
-    let session_id = record.id.clone();
-    let mut events = vec![
-        Event::SessionUpdated { session_id: session_id.clone(), info: Box::new(record.clone()) },
-        Event::MessageUpdated { session_id: session_id.clone(), info: Box::new(Message::User(user)) },
-    ];
-    events.extend(parts.iter().map(|kind| Event::PartUpdated {
-        session_id: session_id.clone(),
-        part: Box::new(Part {
-            id: setup.clock.mint(),
-            session_id: session_id.clone(),
-            message_id: id.clone(),
-            kind: kind.clone(),
-        }),
-        time: now,
+    let info = Box::new(Message::User(user));
+    let mut events = vec![Event::MessageUpdated { session_id: session.clone(), info }];
+    events.extend(parts.iter().map(|kind| {
+        let (session_id, message_id) = (session.clone(), id.clone());
+        let part = Part { id: setup.clock.mint(), session_id, message_id, kind: kind.clone() };
+        Event::PartUpdated { session_id: session.clone(), part: Box::new(part), time: now }
     }));
-    record_all(setup, history, events).await?;
-    Ok(id.clone())
+    events
 }
 
 /// Stores and tells `events`, and brings `history` up to date with them.

@@ -40,7 +40,8 @@ impl<'a> Keep<'a> {
             | Event::PermissionReplied { .. }
             | Event::QuestionAsked(_)
             | Event::QuestionReplied { .. }
-            | Event::QuestionRejected { .. } => Keep::No,
+            | Event::QuestionRejected { .. }
+            | Event::CommandExecuted { .. } => Keep::No,
         }
     }
 }

@@ -126,6 +126,9 @@ pub(super) fn replay(messages: &[Turned], most: usize, paint: Paint) -> Vec<Stri
                 && !text.trim().is_empty()
             {
                 lines.push(String::new());
+                if let Some(plugin) = turned.plugin() {
+                    lines.push(paint.dim(&one_line(&format!("the plug-in {plugin} says:"))));
+                }
                 match is_prompt {
                     true => lines.extend(clean(text).lines().map(|line| paint.bold(&format!("› {line}")))),
                     false => lines.extend(render::answer(text.trim_end(), paint).lines().map(str::to_owned)),

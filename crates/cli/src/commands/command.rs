@@ -47,7 +47,8 @@ pub(crate) async fn run(command: &Named) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn described(command: &Command) -> Value {
+/// `command` as JSON.
+pub(crate) fn described(command: &Command) -> Value {
     let source = match command {
         Command { foreign: true, .. } => "mcp",
         Command { literal: true, .. } => "skill",

@@ -343,7 +343,8 @@ pub(crate) async fn resumed(id: Option<&str>, newest: bool, here: &Place, journa
     }
     let directory = here.directory.display().to_string();
     let filter = Filter { directory: Some(directory.clone()), roots: true, limit: MAX_EMPTY, ..Filter::default() };
-    for record in journal.sessions(&filter).await? {
+    // What a plug-in began is not what the person goes on with.
+    for record in journal.sessions(&filter).await?.into_iter().filter(|record| record.plugin().is_none()) {
         // Nothing was ever said in a session whose first prompt could not be taken.
         let used = record.tokens != Tokens::default();
         if used || !journal.history(&record.id).await?.messages().is_empty() {

@@ -67,6 +67,9 @@ pub(crate) async fn run(command: Session) -> Result<Exit> {
     }
 }
 
+/// Most sessions that are looked at to find one that no plug-in made.
+const MAX_PASSED: usize = 200;
+
 async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result<Record> {
     match id {
         Some(id) => {
@@ -76,8 +79,12 @@ async fn find(id: Option<&str>, dir: Option<&Path>, journal: &Journal) -> Result
         }
         None => {
             let directory = Some(place(dir)?.directory.display().to_string());
-            let newest = journal.sessions(&Filter { directory, roots: true, limit: 1, ..Filter::default() }).await?;
-            newest.into_iter().next().context("there is no session of this folder yet; `haft run` makes one")
+            let filter = Filter { directory, roots: true, limit: MAX_PASSED, ..Filter::default() };
+            let newest = journal.sessions(&filter).await?;
+            newest
+                .into_iter()
+                .find(|record| record.plugin().is_none())
+                .context("there is no session of this folder yet; `haft run` makes one")
         }
     }
 }
@@ -100,7 +107,7 @@ fn show(record: &Record, history: &History, last: Option<usize>, json: bool) -> 
     let (shown, hidden) = haft_session::shown(record, history);
     for turned in shown[newest(shown)..].iter().filter(|turned| says_something(turned)) {
         let who = match &turned.info {
-            Message::User(_) => "You".to_owned(),
+            Message::User(_) => turned.plugin().map_or_else(|| "You".to_owned(), |name| format!("Plug-in {name}")),
             Message::Assistant(answer) => format!("{} ({}/{})", answer.agent, answer.provider_id, answer.model_id),
         };
         render::say(&format!("\n{}", paint.bold(&clean(&who))))?;

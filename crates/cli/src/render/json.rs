@@ -137,6 +137,7 @@ impl<W: Write + Send> Render for Json<W> {
             | Event::QuestionAsked(_)
             | Event::QuestionReplied { .. }
             | Event::QuestionRejected { .. }
+            | Event::CommandExecuted { .. }
             | Event::TodoUpdated { .. } => {}
         }
     }

@@ -441,6 +441,7 @@ impl<W: Write + Send> Render for Terminal<W> {
             | Event::QuestionAsked(_)
             | Event::QuestionReplied { .. }
             | Event::QuestionRejected { .. }
+            | Event::CommandExecuted { .. }
             | Event::TodoUpdated { .. } => return,
         }
         self.changed();

@@ -320,6 +320,7 @@ impl<O: Write + Send, E: Write + Send> Render for Text<O, E> {
             | Event::QuestionAsked(_)
             | Event::QuestionReplied { .. }
             | Event::QuestionRejected { .. }
+            | Event::CommandExecuted { .. }
             | Event::TodoUpdated { .. } => {}
         }
     }

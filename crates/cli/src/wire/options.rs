@@ -111,6 +111,7 @@ impl Ground {
             small_chosen: config.small_model.is_some(),
             gists: config.turn_summaries,
             past: self.snapshots.clone().map(|snapshots| Past { snapshots, files: self.files() }),
+            roster: self.backstage.roster.clone(),
         }
     }
 }

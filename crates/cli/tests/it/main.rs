@@ -11,6 +11,7 @@ mod bad_input;
 mod budget;
 mod cage;
 mod chat;
+mod client;
 mod commands;
 #[cfg(target_os = "linux")]
 mod crash;

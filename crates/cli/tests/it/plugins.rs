@@ -257,6 +257,75 @@ const VENDOR: &str = "export const Mine = async () => ({
     provider: { id: 'mine', models: async () => ({ m2: { name: 'M2', limit: { context: 1000, output: 100 } } }) },
 })";
 
+/// A vendor that is signed in to in a browser while the plug-in asks for the tokens until they are there.
+const DEVICE: &str = "export const Mine = async () => ({
+    auth: {
+        provider: 'mine',
+        methods: [{ type: 'oauth', label: 'In a browser', authorize: async () => {
+            const begun = await (await fetch('VENDOR/device', { method: 'POST' })).json()
+            return { url: begun.page, instructions: 'Type ' + begun.code, method: 'auto', callback: async () => {
+                for (let tries = 0; tries < 10; tries++) {
+                    const got = await fetch('VENDOR/token', { method: 'POST', body: JSON.stringify({ code: begun.code }) })
+                    if (got.ok) return { type: 'success', expires: 0, ...(await got.json()) }
+                }
+                return { type: 'failed' }
+            } }
+        } }],
+        loader: async (get) => ({ apiKey: (await get()).access }),
+    },
+    provider: { id: 'mine', models: async () => ({ m2: { name: 'M2', limit: { context: 1000, output: 100 } } }) },
+})";
+
+/// Stands for the vendor: gives a code, says twice that nobody was there yet, and then gives tokens. Gives its address, and
+/// what it was asked.
+fn vendor() -> (String, std::thread::JoinHandle<Vec<String>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answers = [
+        (200, r#"{"page":"https://mine.test/activate","code":"AB-12"}"#),
+        (400, r#"{"error":"authorization_pending"}"#),
+        (400, r#"{"error":"authorization_pending"}"#),
+        (200, r#"{"refresh":"r-token","access":"a-token"}"#),
+    ];
+    let serves = std::thread::spawn(move || {
+        let answer = |(status, body): (u16, &str)| {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut asked = Vec::new();
+            let mut block = [0; 4096];
+            // A POST with words ends with them.
+            while !String::from_utf8_lossy(&asked).contains("\r\n\r\n") {
+                let read = std::io::Read::read(&mut socket, &mut block).unwrap();
+                asked.extend(&block[..read]);
+            }
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            );
+            std::io::Write::write_all(&mut socket, format!("{head}{body}").as_bytes()).unwrap();
+            String::from_utf8_lossy(&asked).lines().next().unwrap_or_default().to_owned()
+        };
+        answers.map(answer).to_vec()
+    });
+    (url, serves)
+}
+
+#[test]
+fn a_plug_in_waits_by_itself_until_one_has_signed_in() {
+    let (url, serves) = vendor();
+    let machine = Machine::uncaged(&[(".opencode/plugin/mine.ts", &DEVICE.replace("VENDOR", &url))]);
+    // The vendor is on this machine, which plug-ins do not speak to without leave.
+    machine.write("opencode.json", r#"{"permission": {"plugin": {"mine": "allow"}}}"#);
+    let ran = machine.haft(&["auth", "login", "mine", "--no-browser"]).ok();
+    ran.says(&["https://mine.test/activate", "Type AB-12"]);
+    let device = "POST /device HTTP/1.1".to_owned();
+    let token = "POST /token HTTP/1.1".to_owned();
+    assert_eq!(serves.join().unwrap(), [device, token.clone(), token.clone(), token]);
+    let stored = std::fs::read_to_string(machine.data().join("auth.json")).unwrap();
+    assert!(stored.contains("a-token") && stored.contains("r-token"), "{stored}");
+    let seen = requested(&machine);
+    assert!(seen.contains("authorization: bearer a-token"), "{seen}");
+}
+
 /// The beginning of the request that its vendor is sent, which hangs up then.
 fn requested(machine: &Machine) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -337,7 +337,7 @@ fn interrupt(pid: u32) {
     signal(pid, rustix::process::Signal::INT);
 }
 
-fn signal(pid: u32, signal: rustix::process::Signal) {
+pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Machine, Ran, parts};
+use crate::support::{Machine, Ran, Served, fault, parts, server_config};
 
 const DONE: &str = r#"{"answer":[{"text":"All done."}]}"#;
 
@@ -83,6 +83,29 @@ fn skills_and_pruning_are_offered() {
         let shown = machine.haft(&["tool", "show", tool]).ok();
         assert!(shown.out.contains(want), "{spec}: {shown:?}");
     }
+}
+
+#[test]
+fn a_skill_of_a_published_plug_in_reaches_the_model() {
+    let skill =
+        "---\nname: demo-skill\ndescription: Says how demonstrations are done in this project\n---\nBring an orange.\n";
+    let Some(machine) = with("opencode-skills@0.1.7", &[(".opencode/skills/demo-skill/SKILL.md", skill)]) else {
+        return;
+    };
+    let served = Served::plays(&[r#"{"answer":[{"call":"skills_demo_skill","args":{}}]}"#, DONE]);
+    let mut settings: Value = serde_json::from_str(&server_config(&served.url())).unwrap();
+    settings["sandbox"] = json!({ "mode": "off" });
+    std::fs::write(machine.root().join("config/opencode/opencode.json"), settings.to_string()).unwrap();
+    let ran = machine.haft(&["run", "go", "--auto"]).ok();
+    let bodies = served.bodies();
+    let last = bodies.iter().rfind(|body| !body["tools"].is_null()).unwrap();
+    assert_eq!(fault(last), None, "{last}");
+    let messages = last["messages"].as_array().unwrap();
+    let result = messages.iter().position(|message| message["role"] == "tool").unwrap();
+    assert!(messages[result].to_string().contains("Launching skill: demo-skill"), "{last}\n{}", ran.err);
+    let behind: Vec<String> = messages[result + 1..].iter().map(Value::to_string).collect();
+    assert!(behind.len() == 2 && behind.iter().all(|message| message.contains(r#""role":"user""#)), "{behind:?}");
+    assert!(behind[0].contains("skill is loading") && behind[1].contains("Bring an orange."), "{behind:?}");
 }
 
 #[test]

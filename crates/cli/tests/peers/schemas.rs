@@ -76,14 +76,14 @@ fn requests(model: &str, extra: Value) -> Vec<Request> {
     let whole = Request {
         model: model.to_owned(),
         system: "Be brief.".to_owned(),
-        messages: conversation(),
+        messages: conversation().into(),
         tools: vec![tool()],
         max_output: Some(4_000),
         session: Some("ses_1".to_owned()),
         ..Request::default()
     };
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
-    let plain = Request { messages: conversation()[4..].to_vec(), tools: Vec::new(), ..whole.clone() };
+    let plain = Request { messages: conversation()[4..].to_vec().into(), tools: Vec::new(), ..whole.clone() };
     vec![
         Request { tool_choice: ToolChoice::Required, ..whole.clone() },
         Request { tool_choice: ToolChoice::None, ..whole.clone() },

@@ -246,7 +246,7 @@ impl CallWorld<'_> {
     /// Leave to look into it.
     async fn look(&self, target: &Target) -> Result<Grant, Refusal> {
         let access = Access::new("read", target.title()).with(Effect::Read(target.path().to_owned()));
-        self.leave(access.show("filepath", target.path().display().to_string())).await
+        self.granted(access.show("filepath", target.path().display().to_string())).await
     }
 
     /// Leave to change all of them.
@@ -255,7 +255,7 @@ impl CallWorld<'_> {
         access.patterns = targets.iter().map(|target| target.title().to_owned()).collect();
         access.effects = targets.iter().map(|target| Effect::Write(target.path().to_owned())).collect();
         let shown: Vec<String> = targets.iter().take(100).map(|target| target.path().display().to_string()).collect();
-        self.leave(access.show("filepath", shown.join(", "))).await
+        self.granted(access.show("filepath", shown.join(", "))).await
     }
 
     async fn bytes(&self, target: &Target) -> Result<Vec<u8>, Refusal> {

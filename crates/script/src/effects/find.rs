@@ -29,7 +29,7 @@ impl CallWorld<'_> {
     pub(super) async fn find_text(&self, FindText { pattern }: FindText) -> Result<Value, Refusal> {
         let top = self.reach("").await?;
         let access = Access::new("grep", pattern.as_str()).with(Effect::Read(top.path().to_owned()));
-        let grant = self.leave(access.show("pattern", pattern.as_str())).await?;
+        let grant = self.granted(access.show("pattern", pattern.as_str())).await?;
         let may_read = self.call.allowing("read");
         let want = Want::Lines { context: 0 };
         let pattern = LinePattern::new(&pattern).tell_model().map_err(|error| self.refuse(error))?;
@@ -50,7 +50,7 @@ impl CallWorld<'_> {
     pub(super) async fn find_files(&self, FindFiles { query, limit }: FindFiles) -> Result<Value, Refusal> {
         let top = self.reach("").await?;
         let access = Access::new("glob", query.as_str()).with(Effect::Read(top.path().to_owned()));
-        let grant = self.leave(access.show("pattern", query.as_str())).await?;
+        let grant = self.granted(access.show("pattern", query.as_str())).await?;
         let find = Find { names: None, left_out: Vec::new(), order: Order::Shallowest, max: MAX_NAMES };
         let found = self.doors.files.find(&grant, &top, find).await.tell_model().map_err(|error| self.refuse(error))?;
         let wanted = query.to_lowercase();

@@ -38,7 +38,7 @@ impl CallWorld<'_> {
             if !matches!(url.scheme(), "http" | "https") {
                 return Err(Refusal::new(format!("fetch goes to http and https alone, not to {url}")));
             }
-            let grant = self.leave(access(&url, &method)).await?;
+            let grant = self.granted(access(&url, &method)).await?;
             let web = &self.doors.web;
             let place = timed(web.place(&url)).await?;
             self.inside(&url, &place).await?;
@@ -84,7 +84,7 @@ impl CallWorld<'_> {
         if let Some(address) = address {
             access = access.show("address", address.to_string());
         }
-        self.leave(access.show("reason", why.words())).await.map(drop)
+        self.granted(access.show("reason", why.words())).await.map(drop)
     }
 }
 

@@ -145,6 +145,7 @@ const shape = (value) => ({
 });
 const far = (name, names) => new Proxy(function (...args) { return request("remote", { name, path: names, args }); }, {
   get: (_, key) => (typeof key === "symbol" || key === "then" || key === "toJSON" ? undefined : far(name, [...names, key])),
+  has: () => true,
 });
 const revive = (value) => {
   if (value === null || typeof value !== "object") return value;

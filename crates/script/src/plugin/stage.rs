@@ -23,6 +23,8 @@ pub struct Moment {
     pub session: Option<SessionId>,
     /// Whether a person can be asked: not before there is anything on the screen, and not after.
     pub asks: bool,
+    /// Whether the session waits until its hook has ended.
+    pub holds: bool,
 }
 
 impl Moment {
@@ -50,7 +52,8 @@ impl Moment {
             | Point::TextComplete
             | Point::TurnStop => true,
         };
-        Self { session, asks }
+        let holds = !matches!(point, Point::Event | Point::Config | Point::Dispose);
+        Self { session, asks, holds }
     }
 }
 
@@ -119,7 +122,7 @@ impl Stage for Behind {
         let Some(opened) = self.opened() else { return Arc::new(NoWorld) };
         let solo = if moment.asks { &opened.asking } else { &opened.silent };
         let call = solo.for_plugin(plugin, moment.session.clone(), self.stands.rules(moment.session.as_ref()));
-        Arc::new(InHook { doors: opened.doors, call })
+        Arc::new(InHook { doors: opened.doors, call, holds: moment.holds })
     }
 
     fn right(&self, moment: &Moment) -> Right {
@@ -153,6 +156,7 @@ impl Stage for Behind {
 struct InHook {
     doors: Doors,
     call: Call,
+    holds: bool,
 }
 
 impl World for InHook {
@@ -168,6 +172,21 @@ impl World for InHook {
     fn told(&self, what: &str, params: Value) {
         CallWorld::new(&self.doors, &self.call, haft_permission::PLUGIN).told(what, params);
     }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        Box::pin(async move {
+            let world = CallWorld::new(&self.doors, &self.call, haft_permission::PLUGIN);
+            world.leave(access).await
+        })
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        Some(&self.call.session)
+    }
+
+    fn holds_turn(&self) -> bool {
+        self.holds
+    }
 }
 
 #[cfg(test)]
@@ -179,15 +198,15 @@ mod tests {
     #[test]
     fn a_moment_is_of_the_session_that_the_hook_hears_of() {
         let id = "ses_0000000000000000000000000a";
-        let check = |point, input: Value, session: bool, asks: bool| {
+        let check = |point, input: Value, session: bool, asks: bool, holds: bool| {
             let session = session.then(|| SessionId::parse(id).unwrap());
-            assert_eq!(Moment::of(point, &input), Moment { session, asks }, "{input}");
+            assert_eq!(Moment::of(point, &input), Moment { session, asks, holds }, "{input}");
         };
-        check(Point::ToolBefore, json!({ "sessionID": id }), true, true);
-        check(Point::Event, json!({ "event": { "properties": { "sessionID": id } } }), true, true);
-        check(Point::Event, json!({ "event": { "properties": { "info": { "sessionID": id } } } }), true, true);
-        check(Point::Event, json!({ "event": { "properties": { "sessionID": "../x" } } }), false, true);
-        check(Point::SessionStart, json!({ "sessionID": id }), true, false);
-        check(Point::Config, json!({}), false, false);
+        check(Point::ToolBefore, json!({ "sessionID": id }), true, true, true);
+        check(Point::Event, json!({ "event": { "properties": { "sessionID": id } } }), true, true, false);
+        check(Point::Event, json!({ "event": { "properties": { "info": { "sessionID": id } } } }), true, true, false);
+        check(Point::Event, json!({ "event": { "properties": { "sessionID": "../x" } } }), false, true, false);
+        check(Point::SessionStart, json!({ "sessionID": id }), true, false, true);
+        check(Point::Config, json!({}), false, false, false);
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
+use haft_permission::{Access, Grant};
+use haft_protocol::SessionId;
 use serde_json::Value;
 
 use super::{NEEDS_LEAVE, Plugin, START};
@@ -58,6 +60,18 @@ impl World for Beginner<'_> {
     fn told(&self, what: &str, params: Value) {
         self.inner.told(what, params);
     }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        self.inner.leave(access)
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        self.inner.session()
+    }
+
+    fn holds_turn(&self) -> bool {
+        self.inner.holds_turn()
+    }
 }
 
 /// What a plug-in asks of the world: the client's part is answered here.
@@ -88,5 +102,17 @@ impl World for PluginWorld<'_> {
 
     fn told(&self, what: &str, params: Value) {
         self.inner.told(what, params);
+    }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        self.inner.leave(access)
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        self.inner.session()
+    }
+
+    fn holds_turn(&self) -> bool {
+        self.inner.holds_turn()
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use haft_permission::{Access, Grant};
+use haft_protocol::SessionId;
 use haft_tool::{AnyTool, Attachment, Call, Output, Spec, TellModel, ToolError, foreign};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -100,6 +101,18 @@ impl World for AtHome<'_> {
 
     fn told(&self, what: &str, params: Value) {
         self.inner.told(what, params);
+    }
+
+    fn leave(&self, access: Access) -> BoxFuture<'_, Result<Grant, Refusal>> {
+        self.inner.leave(access)
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        self.inner.session()
+    }
+
+    fn holds_turn(&self) -> bool {
+        self.inner.holds_turn()
     }
 }
 

@@ -140,7 +140,7 @@ impl Client for Asked {
         path: &'a [String],
         args: Vec<Value>,
         _: &'a dyn World,
-    ) -> BoxFuture<'a, Result<Value, String>> {
+    ) -> BoxFuture<'a, Result<Value, haft_script::Refusal>> {
         self.0.lock().unwrap().push((path.to_vec(), args));
         Box::pin(async { Ok(json!({ "data": [1, 2] })) })
     }

@@ -1,6 +1,6 @@
 //! What is done beside the turns: titles, what turns came to in words, the end.
 
-use haft_protocol::{Event, MessageId, TurnSummary};
+use haft_protocol::{MessageId, TurnSummary};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -10,8 +10,8 @@ use crate::desk::{Desk, Inbox};
 use crate::error::SessionError;
 use crate::gist::{Gist, Written, written};
 use crate::hooked::of;
+use crate::letters;
 use crate::title::{Titled, found};
-use crate::turn::record_all;
 
 impl Driver {
     /// Waits a little for what is done beside the turns, and tells hooks that the session is closed.
@@ -48,16 +48,9 @@ impl Driver {
         }
     }
 
-    /// Keeps the title that a person gave. One that is still being found counts no more.
+    /// Keeps the title that somebody gave.
     pub(super) async fn rename(&mut self, title: String) -> Result<(), SessionError> {
-        let mut record = self.record.clone();
-        record.title = title;
-        record.time.updated = self.setup.clock.now_ms();
-        let info = Box::new(record.clone());
-        let renamed = Event::SessionUpdated { session_id: record.id.clone(), info };
-        record_all(&self.setup, &mut self.history, vec![renamed]).await?;
-        self.record = record;
-        Ok(())
+        Ok(letters::rename(&self.setup, &mut self.record, &mut self.history, title).await?)
     }
 
     /// Has what a turn came to said in words, because somebody asked for it.

@@ -49,6 +49,7 @@ impl Driver {
             parts: vec![words],
             format: None,
             delivery: Delivery::default(),
+            command: None,
         };
         let prompt = self.keep_prompt(&taken).await?;
         let first = prompt.clone();

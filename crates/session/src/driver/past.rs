@@ -30,6 +30,7 @@ impl Driver {
         if !self.memory.kin.children.is_empty() {
             return Err(SessionError::Busy(self.record.id.clone()));
         }
+        self.letters.read(&self.setup, &mut self.record, &mut self.history).await;
         self.remember().await?;
         let rewound = self.hand().rewind(rewind).await;
         if rewound.is_err() {

@@ -117,7 +117,9 @@ fn bounded(mut acts: Vec<Act>, all: usize) -> Vec<Act> {
 
 /// The words of a prompt, unless the program made it.
 pub fn words(turned: &Turned) -> Option<String> {
-    turned.parts.iter().find_map(|part| match &part.kind {
+    // Plug-ins say theirs again.
+    let mut by_person = turned.parts.iter().filter(|part| part.kind.plugin().is_none());
+    by_person.find_map(|part| match &part.kind {
         PartKind::Text { text, synthetic: false, .. } => Some(text.clone()),
         _ => None,
     })

@@ -254,7 +254,7 @@ mod tests {
         let content = vec![Content::Text { text: begins.to_owned() }];
         let request = Request {
             session: Some(session.to_owned()),
-            messages: vec![Arc::new(Message::User { content })],
+            messages: vec![Arc::new(Message::User { content })].into(),
             ..Request::default()
         };
         let said = playback.stream(request).collect::<Vec<_>>().now_or_never()?;

@@ -123,7 +123,9 @@ fn is_turn(turned: &Turned) -> bool {
         | PartKind::StepStart {}
         | PartKind::StepFinish { .. } => false,
     };
-    matches!(turned.info, Message::User(_)) && turned.parts.iter().any(by_person)
+    // What a plug-in says belongs to what the person had asked before.
+    let is_prompt = matches!(turned.info, Message::User(_)) && turned.plugin().is_none();
+    is_prompt && turned.parts.iter().any(by_person)
 }
 
 fn is_said(part: &Part) -> bool {

@@ -269,7 +269,9 @@ async fn requests_are_made_as_hooks_want_them() {
     let request = scene.requests.lock().unwrap()[0].clone();
     assert_eq!((request.temperature, request.top_k, request.max_output), (Some(0.5), Some(7), Some(99)));
     assert_eq!(request.extra["seed"], 1);
-    assert_eq!(request.headers, [("x-team".to_owned(), "a".to_owned())]);
+    let headers: Vec<(&str, &str)> =
+        request.headers.iter().map(|(name, value)| (name.as_str(), value.expose())).collect();
+    assert_eq!(headers, [("x-team", "a")]);
     assert!(request.system.ends_with("\n\nBe kind, says the hook."), "{}", request.system);
     assert_eq!(words(&request), ["user: went"]);
     assert_eq!((&first(&told)["model"]["id"], &first(&told)["provider"]["id"]), (&json!("scene"), &json!("script")));

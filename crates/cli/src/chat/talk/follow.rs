@@ -1,7 +1,7 @@
 //! What happens, told to the person.
 
 use anyhow::Result;
-use haft_protocol::{Event, Message, Reply, SessionId, Status, Tokens, User};
+use haft_protocol::{Event, Message, PartKind, Reply, SessionId, Status, Tokens, User};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
@@ -10,6 +10,9 @@ use crate::chat::asks::Desk;
 use crate::chat::lists;
 use crate::chat::status::Window;
 use crate::models;
+
+/// How much of what a plug-in says is shown, in characters.
+const MAX_TOLD: usize = 200;
 
 impl Talk {
     /// Shows what was told. Whether something else is to be read now.
@@ -91,6 +94,14 @@ impl Talk {
                     }
                 }
             }
+        }
+        if let Event::PartUpdated { part, .. } = event
+            && let PartKind::Text { text, synthetic: false, .. } = &part.kind
+            && let Some(plugin) = part.kind.plugin()
+        {
+            let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let told: String = format!("the plug-in {plugin} says: {line}").chars().take(MAX_TOLD).collect();
+            self.face.note(vec![self.looks.paint.dim(&lists::one_line(&told))]);
         }
         match stored {
             true => self.face.show_stored(event),

@@ -42,7 +42,7 @@ fn every_field_can_be_said_otherwise() {
     let modalities = got.modalities.unwrap();
     assert_eq!((modalities.input, modalities.output), (vec!["text".to_owned()], plain.modalities.unwrap().output));
     assert_eq!(got.provider.unwrap().api.as_deref(), Some("https://own.example/v1"));
-    assert_eq!(got.headers["x-own"], "1");
+    assert_eq!(got.headers["x-own"].expose(), "1");
 }
 
 #[test]

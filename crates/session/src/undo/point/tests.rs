@@ -1,7 +1,7 @@
 use super::*;
 use haft_protocol::{Assistant, Clock, Id, MessageTime, ModelRef, Paths, SessionId, Tokens, User};
 
-/// A history of which each word is a message: `p` a prompt, `s` words of the program's own, `!` a command by hand, `c` and
+/// A history of which each word is a message: `p` a prompt, `s` words of the program's own, `P` those of a plug-in, `!` a command by hand, `c` and
 /// `C` compactions that were wanted by the person and by the program, `a` an answer with words and a change of a file.
 fn history(words: &str) -> History {
     let (clock, session) = (Clock::scripted(1000), SessionId::parse("ses_1").unwrap());
@@ -15,10 +15,18 @@ fn history(words: &str) -> History {
             time: None,
             metadata: None,
         };
+        let by_plugin = || PartKind::Text {
+            text: "look".to_owned(),
+            synthetic: false,
+            ignored: false,
+            time: None,
+            metadata: Some(haft_protocol::Object::from_iter([("plugin".to_owned(), "p".into())])),
+        };
         let compaction = |auto| PartKind::Compaction { auto, overflow: None, tail_start_id: None, focus: None };
         let kinds = match word {
             "p" => vec![text("do it", false)],
             "s" => vec![text("go on", true)],
+            "P" => vec![by_plugin()],
             "!" => vec![text(BY_HAND, true)],
             "c" => vec![compaction(false)],
             "C" => vec![compaction(true)],
@@ -101,6 +109,8 @@ fn back_goes_prompt_by_prompt() {
 fn words_of_the_program_are_part_of_their_turn() {
     check("p a s a", None, &To::Back, "0");
     check("p a C a s a", None, &To::Back, "0");
+    check("p a P a", None, &To::Back, "0");
+    check("P a", None, &To::Back, "Nothing");
     // What the person wanted is a turn of its own, also without a word of theirs.
     check("p a c a", None, &To::Back, "2");
     check("p a ! a", None, &To::Back, "2");
