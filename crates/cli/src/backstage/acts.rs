@@ -142,8 +142,8 @@ impl Backstage {
         let guest = self.guest(asked)?;
         let (name, arguments) = (args.text("command").unwrap_or_default(), args.text("arguments").unwrap_or_default());
         let name = name.trim_start_matches('/').to_owned();
-        let own = haft_session::builtin_commands().into_iter().chain(guest.setup.options.commands.iter().cloned());
-        let own = own.filter(|command| command.name == name).last().and_then(|command| command.agent);
+        let mut own = haft_session::builtin_commands().into_iter().chain(guest.setup.options.commands.iter().cloned());
+        let own = own.rfind(|command| command.name == name).and_then(|command| command.agent);
         let prompt = Prompt::command_by_plugin(plugin, name, arguments);
         let prompt = match args.text("model") {
             Some(model) => prompt.model(model, args.text("variant")),
