@@ -14,7 +14,7 @@ use rmcp::service::{ElicitationMode, RequestContext};
 use rmcp::{RoleServer, ServiceError};
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::handler::Level;
@@ -78,6 +78,7 @@ impl Client {
     /// know. Never ends.
     pub async fn follow(&self, mut titles: watch::Receiver<String>) -> Infallible {
         let (mut steps, mut more) = (0.0, true);
+        let mut due = Instant::now() + ALIVE;
         loop {
             tokio::select! {
                 changed = titles.changed(), if more => {
@@ -86,8 +87,9 @@ impl Client {
                         continue;
                     }
                 }
-                () = sleep(ALIVE) => {}
+                () = sleep_until(due) => {}
             }
+            due = Instant::now() + ALIVE;
             steps += 1.0;
             let title = titles.borrow_and_update().clone();
             self.progress(steps, None, Some(title.as_str()).filter(|title| !title.is_empty())).await;
