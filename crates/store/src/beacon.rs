@@ -20,6 +20,8 @@ const RENEWED: Duration = Duration::from_secs(15);
 const GIVEN_UP: Duration = Duration::from_secs(60);
 /// How long whoever takes an abandoned one over waits to see that nobody did so at the same time.
 const SETTLES: Duration = Duration::from_secs(1);
+/// How often one is tried to be made whose name is only remembered.
+const TRIES: u32 = 3;
 /// Longest file that is read, in bytes: more than a host's name and two numbers have.
 const MAX_BYTES: u64 = 512;
 
@@ -86,26 +88,19 @@ impl Beacon {
     }
 
     fn light_as(path: &Path, host: &str, text: String, settles: Duration) -> Result<Self, Dark> {
-        match private().create_new(true).open(path) {
-            Ok(mut file) => {
-                file.write_all(text.as_bytes())?;
-                file.sync_all()?;
+        if !made(path, &text, settles)? {
+            let theirs = whose(path)?;
+            let is_own = theirs.as_deref() == Some(host);
+            if !is_own && !is_old(path)? {
+                return Err(Dark::Held(theirs.unwrap_or_default()));
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let theirs = whose(path)?;
-                let is_own = theirs.as_deref() == Some(host);
-                if !is_own && !is_old(path)? {
-                    return Err(Dark::Held(theirs.unwrap_or_default()));
-                }
-                replace(path, &text)?;
-                if !is_own {
-                    std::thread::sleep(settles);
-                    if std::fs::read_to_string(path).ok().as_deref() != Some(text.as_str()) {
-                        return Err(Dark::Held(whose(path)?.unwrap_or_default()));
-                    }
+            replace(path, &text)?;
+            if !is_own {
+                std::thread::sleep(settles);
+                if std::fs::read_to_string(path).ok().as_deref() != Some(text.as_str()) {
+                    return Err(Dark::Held(whose(path)?.unwrap_or_default()));
                 }
             }
-            Err(error) => return Err(error.into()),
         }
         let (stop, stopped) = channel();
         let renewed = Arc::new(AtomicU64::new(awake()));
@@ -178,6 +173,26 @@ impl Drop for Beacon {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Whether a new one could be made at `path`. One that is gone may be told of for a while, because file systems remember
+/// names: that is waited for.
+fn made(path: &Path, text: &str, settles: Duration) -> io::Result<bool> {
+    for _ in 0..TRIES {
+        match private().create_new(true).open(path) {
+            Ok(mut file) => {
+                file.write_all(text.as_bytes())?;
+                file.sync_all()?;
+                return Ok(true);
+            }
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Err(_) => match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => std::thread::sleep(settles),
+                Ok(_) | Err(_) => return Ok(false),
+            },
+        }
+    }
+    Ok(false)
 }
 
 /// The machine that lit the one at `path`, if it said.

@@ -49,7 +49,7 @@ impl Machine {
 
 /// What people call the machine that is `host`.
 pub(crate) fn name(host: &str) -> String {
-    host.split(' ').next().unwrap_or_default().to_owned()
+    host.split(' ').next().filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned()
 }
 
 impl Drop for Machine {

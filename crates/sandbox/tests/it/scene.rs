@@ -73,8 +73,10 @@ impl Scene {
         let base = tempfile::tempdir().unwrap();
         fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let scene = Self { base, who, rung };
-        // Where nobody can reach the folder of the build, the program must lie elsewhere.
-        fs::copy(env!("CARGO_BIN_EXE_haft-cage"), scene.path("haft-cage")).unwrap();
+        // Where nobody can reach the folder of the build, the program must lie elsewhere. Another process copies it: what a
+        // test beside this one starts meanwhile would inherit the open file, and what is open for writing cannot be run.
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_haft-cage")).arg(scene.path("haft-cage")).status();
+        assert!(copied.unwrap().success());
         for folder in ["project", "outside"] {
             fs::create_dir(scene.path(folder)).unwrap();
             scene.give(folder);
