@@ -51,8 +51,21 @@ impl From<io::Error> for Dark {
     }
 }
 
-/// The name of this machine, and behind it what tells it from another one of that name: which start of it this is.
+/// The name of this machine, and behind it what tells it from another one of that name: which start of it this is. Where
+/// that is not told nothing that was left counts as this machine's own, which only takes longer.
 pub(crate) fn host() -> String {
+    let (name, start) = identity();
+    format!("{name} {}", start.unwrap_or_else(|| format!("{:016x}", chance())))
+}
+
+/// The same for all processes of this machine: where the start is not told the name alone counts, because each of them
+/// would otherwise keep the others out.
+pub(crate) fn machine() -> String {
+    let (name, start) = identity();
+    format!("{name} {}", start.unwrap_or_default())
+}
+
+fn identity() -> (String, Option<String>) {
     let line = |path: &str| {
         let text = std::fs::read_to_string(path).ok()?;
         // It stands in a line of its own.
@@ -60,9 +73,7 @@ pub(crate) fn host() -> String {
         (!line.is_empty()).then_some(line)
     };
     let name = line("/proc/sys/kernel/hostname").unwrap_or_else(|| "unknown".to_owned());
-    // Where that is not told nothing that was left counts as this machine's own, which only takes longer.
-    let start = line("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| format!("{:016x}", chance()));
-    format!("{name} {start}")
+    (name, line("/proc/sys/kernel/random/boot_id"))
 }
 
 /// A number that nobody else has.

@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use crate::StoreError;
-use crate::beacon::{Beacon, Dark, host};
+use crate::beacon::{self, Beacon, Dark};
 use crate::lease::lock_folder;
 use crate::open::{make_folder, private};
 
@@ -23,7 +23,7 @@ impl Machine {
     /// # Errors
     /// [`StoreError::Elsewhere`] when another machine works with it; [`StoreError::NotWritable`], [`StoreError::Full`].
     pub(crate) fn claim(path: &Path) -> Result<Self, StoreError> {
-        Self::claim_for(path, &host())
+        Self::claim_for(path, &beacon::machine())
     }
 
     fn claim_for(path: &Path, host: &str) -> Result<Self, StoreError> {
@@ -87,6 +87,15 @@ mod tests {
         drop(second);
         let _there = Machine::claim_for(&path, "there 2").unwrap();
         assert_eq!(elsewhere(Machine::claim_for(&path, "here 1")), "there");
+    }
+
+    #[test]
+    fn what_has_a_name_alone_is_known_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("haft.db");
+        let _first = Machine::claim_for(&path, "here ").unwrap();
+        let _second = Machine::claim_for(&path, "here ").unwrap();
+        assert_eq!(beacon::machine(), beacon::machine());
     }
 
     #[test]
