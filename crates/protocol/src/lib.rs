@@ -17,6 +17,7 @@ mod message;
 mod part;
 mod question;
 mod session;
+mod tagged;
 mod todo;
 
 pub use ask::{Ask, AskedBy, Reply};

@@ -3,16 +3,18 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::tagged::tagged;
 use crate::{FileDiff, MessageId, Object, SessionId};
 
-/// A message without its parts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "role", rename_all = "lowercase")]
-pub enum Message {
-    /// From the person.
-    User(User),
-    /// From the model.
-    Assistant(Assistant),
+tagged! {
+    tag: "role", rename_all: "lowercase",
+    /// A message without its parts.
+    pub enum Message {
+        /// From the person.
+        User(User),
+        /// From the model.
+        Assistant(Assistant),
+    }
 }
 
 impl Message {
@@ -84,22 +86,26 @@ struct UserOnTheWire {
 
 #[derive(Serialize, Deserialize)]
 struct AskedModel {
-    #[serde(flatten)]
-    model: ModelRef,
+    #[serde(rename = "providerID")]
+    provider_id: String,
+    #[serde(rename = "modelID")]
+    model_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     variant: Option<String>,
 }
 
 impl From<User> for UserOnTheWire {
     fn from(User { id, session_id, time, agent, model, variant, format, summary, system }: User) -> Self {
-        Self { id, session_id, time, agent, model: AskedModel { model, variant }, format, summary, system }
+        let model = AskedModel { provider_id: model.provider_id, model_id: model.model_id, variant };
+        Self { id, session_id, time, agent, model, format, summary, system }
     }
 }
 
 impl From<UserOnTheWire> for User {
     fn from(user: UserOnTheWire) -> Self {
         let UserOnTheWire { id, session_id, time, agent, model, format, summary, system } = user;
-        let AskedModel { model, variant } = model;
+        let AskedModel { provider_id, model_id, variant } = model;
+        let model = ModelRef { provider_id, model_id };
         Self { id, session_id, time, agent, model, variant, format, summary, system }
     }
 }

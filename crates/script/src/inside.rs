@@ -21,8 +21,8 @@ use crate::wire::{CANCEL, CLOSE, DROP, MAX_LINE, ToInside, WireError};
 use self::realm::{Control, ToRealm};
 
 /// The text of a part of the prelude.
-pub(crate) fn parts(name: &str) -> Option<&'static str> {
-    builtins::source(name)
+pub(crate) fn parts(name: &str) -> Option<String> {
+    builtins::text(name)
 }
 
 /// Most realms of one process.

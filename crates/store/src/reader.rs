@@ -19,8 +19,8 @@ use crate::{Filter, StoreError};
 
 /// Connections that read at once.
 const MAX_READERS: u32 = 2;
-/// Messages in a block.
-const BLOCK: i64 = 256;
+/// Most messages in a block.
+const MESSAGES: i64 = 256;
 
 const GET_TODOS: &str = "SELECT data FROM todo WHERE session_id = ?1";
 const GET_SESSION: &str = "SELECT data FROM session WHERE id = ?1";
@@ -36,22 +36,22 @@ const LIST_DIRECTORY: &str = "
     ORDER BY time_updated DESC, time_created DESC, id LIMIT ?4";
 const LIST_CHILDREN: &str = "
     SELECT id, data FROM session WHERE parent_id = ?1 ORDER BY time_created DESC, id DESC LIMIT ?2";
-/// A block of messages, a line each, and the last number among them. The JSON that is stored holds no line break.
-const MESSAGES: &str = "
-    SELECT group_concat(line, char(10)), max(seq) FROM (
-        SELECT id || char(9) || data AS line, seq FROM message
-        WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)";
-/// The parts of the messages between two numbers, a line each.
-const PARTS: &str = "
-    SELECT group_concat(line, char(10)) FROM (
+/// The messages between two numbers, a line each, and the first number behind them; then their parts, a line each. The
+/// JSON that is stored holds no line break.
+const BLOCK: &str = "
+    SELECT group_concat(line, char(10)), (SELECT min(seq) FROM message WHERE session_id = ?1 AND seq > ?3) FROM (
+        SELECT id || char(9) || data AS line FROM message
+        WHERE session_id = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq)
+    UNION ALL
+    SELECT group_concat(line, char(10)), NULL FROM (
         SELECT part.message_id || char(9) || part.id || char(9) || part.data AS line FROM message
         JOIN part ON part.session_id = message.session_id AND part.message_id = message.id
         WHERE message.session_id = ?1 AND message.seq > ?2 AND message.seq <= ?3 ORDER BY message.seq, part.seq)";
-const COUNT: &str = "SELECT count(*) FROM message WHERE session_id = ?1";
+const COUNT: &str = "SELECT count(*), coalesce(min(seq), 0) - 1 FROM message WHERE session_id = ?1";
 const SEQ: &str = "SELECT seq FROM message WHERE session_id = ?1 AND id = ?2";
-/// The number before the first of the last messages before another, and how many these are.
+/// The number before the first of the last messages before another.
 const PAGE: &str = "
-    SELECT coalesce(min(seq), 1) - 1, count(*) FROM (
+    SELECT min(seq) - 1 FROM (
         SELECT seq FROM message WHERE session_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3)";
 
 /// The connections that read. None is made before it is needed.
@@ -77,7 +77,7 @@ impl Reader {
     pub(crate) async fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
         let query = sqlx::query_scalar::<_, Vec<u8>>(GET_SESSION).bind(id.to_string());
         let row = query.fetch_optional(&self.pool).await.map_err(|error| failed(&self.path, error))?;
-        row.map(|data| parse(&self.path, "session", id.as_str(), &data)).transpose()
+        row.map(|data| parse(&self.path, "session", id.as_str(), &text(&data))).transpose()
     }
 
     pub(crate) async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
@@ -103,7 +103,7 @@ impl Reader {
     /// The sessions of `rows` without those that cannot be read.
     fn readable(&self, rows: Vec<(String, Vec<u8>)>) -> impl Iterator<Item = Session> {
         rows.into_iter().filter_map(|(id, data)| {
-            parse(&self.path, "session", &id, &data)
+            parse(&self.path, "session", &id, &text(&data))
                 .inspect_err(|error| tracing::warn!(%error, "left out of a list"))
                 .ok()
         })
@@ -112,7 +112,7 @@ impl Reader {
     pub(crate) async fn todos(&self, id: &SessionId) -> Result<Vec<Todo>, StoreError> {
         let query = sqlx::query_scalar::<_, Vec<u8>>(GET_TODOS).bind(id.to_string());
         let row = query.fetch_optional(&self.pool).await.map_err(|error| failed(&self.path, error))?;
-        row.map_or(Ok(Vec::new()), |data| parse(&self.path, "todo", id.as_str(), &data))
+        row.map_or(Ok(Vec::new()), |data| parse(&self.path, "todo", id.as_str(), &text(&data)))
     }
 
     pub(crate) async fn history(&self, id: &SessionId) -> Result<History, StoreError> {
@@ -141,14 +141,13 @@ impl Reader {
                 seq.ok_or_else(|| StoreError::Missing { row: format!("message {before}") })?
             }
         };
-        let page = sqlx::query_as(PAGE).bind(id.to_string()).bind(end);
+        let page = sqlx::query_scalar(PAGE).bind(id.to_string()).bind(end);
         let page = page.bind(i64::try_from(limit).unwrap_or(i64::MAX));
-        let (mut after, mut left): (i64, i64) = page.fetch_one(&mut *snapshot).await.map_err(failed)?;
+        let mut after: Option<i64> = page.fetch_one(&mut *snapshot).await.map_err(failed)?;
         let mut messages = Vec::new();
-        while left > 0 {
-            let Some(block) = block(&mut snapshot, &self.path, id, after, left.min(BLOCK)).await? else { break };
-            after = block.last;
-            left -= BLOCK;
+        while let Some(from) = after.filter(|after| *after < end - 1) {
+            let block = block(&mut snapshot, &self.path, id, from, end - 1).await?;
+            after = block.next;
             messages.extend(decode(&self.path, id, &block));
         }
         // As above.
@@ -161,8 +160,8 @@ impl Reader {
     }
 }
 
-/// Blocks that are decoded at once, while SQLite gathers the rows of the next.
-const DECODING: usize = 2;
+/// Blocks that are held at once: some are decoded, and others wait for it while SQLite gathers the rows of the next.
+const HELD: usize = 3;
 
 /// The whole history.
 pub(crate) async fn history(
@@ -170,48 +169,50 @@ pub(crate) async fn history(
     path: &Arc<Path>,
     id: &SessionId,
 ) -> Result<History, StoreError> {
-    let count = sqlx::query_scalar(COUNT).bind(id.to_string()).fetch_one(&mut *connection).await;
-    let count: i64 = count.map_err(|error| failed(path, error))?;
-    let (mut messages, mut after) = (Vec::with_capacity(usize::try_from(count).unwrap_or_default()), i64::MIN);
-    let mut decoding: VecDeque<JoinHandle<Vec<Turned>>> = VecDeque::with_capacity(DECODING);
-    while let Some(next) = block(connection, path, id, after, BLOCK).await? {
-        after = next.last;
-        if decoding.len() == DECODING
+    let count = sqlx::query_as(COUNT).bind(id.to_string()).fetch_one(&mut *connection).await;
+    let (count, first): (i64, i64) = count.map_err(|error| failed(path, error))?;
+    let mut history = History::with_capacity(usize::try_from(count).unwrap_or_default());
+    let mut decoding: VecDeque<JoinHandle<Vec<Turned>>> = VecDeque::with_capacity(HELD);
+    let mut after = (count > 0).then_some(first);
+    while let Some(from) = after {
+        let next = block(connection, path, id, from, i64::MAX).await?;
+        after = next.next;
+        if decoding.len() == HELD
             && let Some(done) = decoding.pop_front()
         {
-            messages.extend(done.await.map_err(|_| StoreError::Closed)?);
+            history.extend(done.await.map_err(|_| StoreError::Closed)?);
         }
         let (path, id) = (path.clone(), id.clone());
         decoding.push_back(spawn_blocking(move || decode(&path, &id, &next)));
     }
     for done in decoding {
-        messages.extend(done.await.map_err(|_| StoreError::Closed)?);
+        history.extend(done.await.map_err(|_| StoreError::Closed)?);
     }
-    spawn_blocking(move || messages.into_iter().collect()).await.map_err(|_| StoreError::Closed)
+    Ok(history)
 }
 
 /// Some messages in a row and their parts, as stored.
 struct Block {
     messages: Vec<u8>,
     parts: Vec<u8>,
-    /// The number of the last message.
-    last: i64,
+    /// The number before the next message behind them; `None` behind the last.
+    next: Option<i64>,
 }
 
+/// The messages behind the number `after`, as many as are read at once, but none behind `last`.
 async fn block(
     connection: &mut SqliteConnection,
     path: &Path,
     id: &SessionId,
     after: i64,
-    limit: i64,
-) -> Result<Option<Block>, StoreError> {
-    let failed = |error| failed(path, error);
-    let messages = sqlx::query_as(MESSAGES).bind(id.to_string()).bind(after).bind(limit);
-    let messages: (Option<Vec<u8>>, Option<i64>) = messages.fetch_one(&mut *connection).await.map_err(failed)?;
-    let (Some(messages), Some(last)) = messages else { return Ok(None) };
-    let parts = sqlx::query_scalar(PARTS).bind(id.to_string()).bind(after).bind(last);
-    let parts: Option<Vec<u8>> = parts.fetch_one(connection).await.map_err(failed)?;
-    Ok(Some(Block { messages, parts: parts.unwrap_or_default(), last }))
+    last: i64,
+) -> Result<Block, StoreError> {
+    let block = sqlx::query_as(BLOCK).bind(id.to_string()).bind(after).bind(last.min(after.saturating_add(MESSAGES)));
+    let mut rows: Vec<(Option<Vec<u8>>, Option<i64>)> =
+        block.fetch_all(connection).await.map_err(|error| failed(path, error))?;
+    let parts = rows.pop().and_then(|(parts, _)| parts).unwrap_or_default();
+    let (messages, next) = rows.pop().unwrap_or_default();
+    Ok(Block { messages: messages.unwrap_or_default(), parts, next: next.map(|next| next - 1) })
 }
 
 /// The messages of a block. What cannot be read is stood for by words that say so, to people and not to models.
@@ -220,7 +221,7 @@ fn decode(path: &Path, session: &SessionId, block: &Block) -> Vec<Turned> {
     // Whatever is not text in a damaged row is shown by signs that say so; the rest of the row is whole.
     let (messages, parts) = (text(&block.messages), text(&block.parts));
     for (id, data) in lines(&messages) {
-        match message(path, session, id, data.as_bytes()) {
+        match message(path, session, id, data) {
             Some(info) => turned.push(Turned { info, parts: Vec::new() }),
             None => tracing::warn!(row = id, "left out: it has no name"),
         }
@@ -236,13 +237,13 @@ fn decode(path: &Path, session: &SessionId, block: &Block) -> Vec<Turned> {
         }
         let Some(Turned { info, parts }) = turned.get_mut(at) else { break };
         parts.reserve_exact(rows.len());
-        let rows = rows.iter().filter_map(|(_, (id, data))| part(path, session, info.id(), id, data.as_bytes()));
+        let rows = rows.iter().filter_map(|(_, (id, data))| part(path, session, info.id(), id, data));
         parts.extend(rows);
     }
     turned
 }
 
-pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &[u8]) -> Option<Message> {
+pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &str) -> Option<Message> {
     match parse::<Message>(path, "message", id, data) {
         Ok(message) if message.id().as_str() == id && message.session_id() == session => Some(message),
         read => {
@@ -253,7 +254,7 @@ pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &[u8]) -
     }
 }
 
-pub(crate) fn part(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &[u8]) -> Option<Part> {
+pub(crate) fn part(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &str) -> Option<Part> {
     let read = is_named(path, session, message, id, data)
         .and_then(|is_it| is_it.then(|| parse::<PartKind>(path, "part", id, data)).transpose());
     match (read, PartId::parse(id)) {
@@ -295,7 +296,7 @@ fn lost_message(session: &SessionId, id: &str, why: String) -> Option<Message> {
 }
 
 /// `bytes` as text. Nearly all are, and finding that out is quicker than looking for what is not.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
@@ -306,13 +307,13 @@ fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// Whether the record of a part is called so, and belongs there. Read apart from what it is, which `serde` would
 /// otherwise have to hold back until it has seen these.
-fn is_named(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &[u8]) -> Result<bool, StoreError> {
+fn is_named(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &str) -> Result<bool, StoreError> {
     // As it is written here. Ids hold nothing that JSON writes in another way.
     let mut rest = data;
     let pieces =
         ["{\"id\":\"", id, "\",\"sessionID\":\"", session.as_str(), "\",\"messageID\":\"", message.as_str(), "\","];
     let is_plain = pieces.iter().all(|piece| {
-        let tail = rest.strip_prefix(piece.as_bytes());
+        let tail = rest.strip_prefix(piece);
         rest = tail.unwrap_or_default();
         tail.is_some()
     });
@@ -338,9 +339,9 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
     path: &Path,
     table: &str,
     id: &str,
-    data: &'a [u8],
+    data: &'a str,
 ) -> Result<T, StoreError> {
-    serde_json::from_slice(data).map_err(|error| StoreError::Damaged {
+    serde_json::from_str(data).map_err(|error| StoreError::Damaged {
         path: path.to_owned(),
         row: Some(format!("{table} {id}")),
         source: Arc::new(error),

@@ -10,7 +10,7 @@ use sqlx::{Connection, SqliteConnection};
 use crate::StoreError;
 use crate::machine::Machine;
 use crate::open::private;
-use crate::reader::parse;
+use crate::reader::{parse, text};
 use crate::rows::{Change, Shelf};
 
 const PUT_SESSION: &str = "
@@ -93,7 +93,7 @@ impl Shelf for Sqlite {
     async fn part(&mut self, session: &SessionId, part: &PartId) -> Result<Option<Part>, StoreError> {
         let query = sqlx::query_scalar::<_, Vec<u8>>(GET_PART).bind(session.to_string()).bind(part.to_string());
         let row = query.fetch_optional(&mut self.connection).await.map_err(|error| failed(&self.path, error))?;
-        row.map(|data| parse(&self.path, "part", part.as_str(), &data)).transpose()
+        row.map(|data| parse(&self.path, "part", part.as_str(), &text(&data))).transpose()
     }
 
     async fn close(self) -> Result<(), StoreError> {

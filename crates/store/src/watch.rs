@@ -154,12 +154,13 @@ impl Watch {
             seen.message = messages.iter().fold(seen.message, |last, (.., rev)| last.max(*rev));
             seen.part = parts.iter().fold(seen.part, |last, (.., rev)| last.max(*rev));
             for (name, data, _) in messages {
-                let message = reader::message(&file.path, &id, &name, &data);
+                let message = reader::message(&file.path, &id, &name, &reader::text(&data));
                 self.put(message.and_then(|message| message_event(&self.history, &message)));
             }
             for (message, name, data, _) in parts {
                 let message = Id::parse(&message).ok();
-                let part = message.and_then(|message| reader::part(&file.path, &id, &message, &name, &data));
+                let part =
+                    message.and_then(|message| reader::part(&file.path, &id, &message, &name, &reader::text(&data)));
                 self.put(part.and_then(|part| part_event(&self.history, &part)));
             }
         } else {
@@ -169,7 +170,7 @@ impl Watch {
             (seen.version, seen.removals, seen.message, seen.part) = (version, removals, message, part);
             self.compare(&history);
         }
-        if let Ok(info) = reader::parse::<Session>(&file.path, "session", id.as_str(), &data) {
+        if let Ok(info) = reader::parse::<Session>(&file.path, "session", id.as_str(), &reader::text(&data)) {
             self.put_info(info);
         }
         self.put_todos(todos);

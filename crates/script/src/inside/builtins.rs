@@ -6,8 +6,10 @@ use llrt_events::EventsModule;
 use llrt_path::PathModule;
 use llrt_string_decoder::StringDecoderModule;
 use llrt_url::UrlModule;
+use rquickjs::loader::Loader;
+use rquickjs::loader::bundle::{Bundle, PhfBundleData};
 use rquickjs::module::ModuleDef;
-use rquickjs::{Ctx, Module, Object, Result, Value};
+use rquickjs::{Ctx, Exception, Function, Module, Object, Result, Value, embed};
 
 /// Modules that scripts may import, by the name after `node:`, and the module of ours that they are.
 const NAMES: [(&str, &str); 34] = [
@@ -47,8 +49,31 @@ const NAMES: [(&str, &str); 34] = [
     ("node-fetch", "fetch"),
 ];
 
-/// Parts of the prelude.
-const SOURCES: &[(&str, &str)] = &[
+/// What stands before the name of a part of the prelude. No script can import it.
+pub(super) const PRELUDE: &str = "haft:prelude/";
+
+/// The parts of the prelude as the engine's own code, made when this is built: to read the text takes ten times as long,
+/// and each file of a script has an engine of its own.
+static PARTS: Bundle<PhfBundleData<&'static [u8]>> = embed! {
+    "haft:prelude/core": "src/inside/prelude/core.js",
+    "haft:prelude/cjs": "src/inside/prelude/cjs.js",
+    "haft:prelude/small": "src/inside/prelude/small.js",
+    "haft:prelude/util": "src/inside/prelude/util.js",
+    "haft:prelude/process": "src/inside/prelude/process.js",
+    "haft:prelude/fs": "src/inside/prelude/fs.js",
+    "haft:prelude/child_process": "src/inside/prelude/child_process.js",
+    "haft:prelude/bun": "src/inside/prelude/bun.js",
+    "haft:prelude/fetch": "src/inside/prelude/fetch.js",
+    "haft:prelude/zod": "src/inside/prelude/zod.js",
+    "haft:prelude/plugin": "src/inside/prelude/plugin.js",
+    "haft:prelude/tools": "src/inside/prelude/tools.js",
+    "haft:prelude/program": "src/inside/prelude/program.js",
+    "haft:prelude/stream": "src/inside/prelude/stream.js",
+};
+
+/// The same as text, for hosts whose engine is another one. All of them stand here, so that a change of one is seen when
+/// this is built again.
+const TEXTS: &[(&str, &str)] = &[
     ("core", include_str!("prelude/core.js")),
     ("cjs", include_str!("prelude/cjs.js")),
     ("small", include_str!("prelude/small.js")),
@@ -71,9 +96,19 @@ pub(super) fn named(specifier: &str) -> Option<&'static str> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours)
 }
 
-/// The text of a part of the prelude. What is small shares one file.
-pub(super) fn source(name: &str) -> Option<&'static str> {
-    SOURCES.iter().find(|(known, _)| *known == name).map(|(_, source)| *source)
+/// The text of a part of the prelude: an expression, which is a function. What is small shares one file.
+pub(super) fn text(name: &str) -> Option<String> {
+    let (_, text) = TEXTS.iter().find(|(known, _)| *known == name)?;
+    Some(text.replacen("export default ", "", 1).trim_end().trim_end_matches(';').to_owned())
+}
+
+/// The part of the prelude called `name`: a function.
+pub(super) fn part<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
+    let part = { PARTS }.load(ctx, &format!("{PRELUDE}{name}"));
+    let part = part.map_err(|_| Exception::throw_message(ctx, &format!("there is no module {name}")))?;
+    let (module, done) = part.eval()?;
+    done.finish::<()>()?;
+    module.get("default")
 }
 
 /// Defines what is global in every script and needs no words of ours.

@@ -14,16 +14,8 @@ use crate::wire::WireError;
 pub(crate) fn begin<'js>(ctx: &Ctx<'js>, state: Shared) -> Result<Object<'js>> {
     builtins::globals(ctx)?;
     let native = functions(ctx, state)?;
-    let core: Function<'js> = evaluate(ctx, "core")?;
+    let core = builtins::part(ctx, "core")?;
     core.call((native, ctx.globals()))
-}
-
-/// The part of the prelude called `name`: a function.
-fn evaluate<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
-    let Some(source) = builtins::source(name) else {
-        return Err(Exception::throw_message(ctx, &format!("there is no module {name}")));
-    };
-    ctx.eval_with_options(source, options(&format!("haft:{name}"), true))
 }
 
 fn options(name: &str, strict: bool) -> EvalOptions {
@@ -94,7 +86,7 @@ fn functions<'js>(ctx: &Ctx<'js>, state: Shared) -> Result<Object<'js>> {
     set("load", Function::new(ctx.clone(), load)?)?;
     let builtin = |ctx: Ctx<'js>, name: String| -> Result<Value<'js>> { builtins::object(&ctx, &name) };
     set("builtin", Function::new(ctx.clone(), builtin)?)?;
-    let part = |ctx: Ctx<'js>, name: String| evaluate(&ctx, &name);
+    let part = |ctx: Ctx<'js>, name: String| builtins::part(&ctx, &name);
     set("evaluate", Function::new(ctx.clone(), part)?)?;
 
     let ours = held(&state);

@@ -1,5 +1,5 @@
 // Bun: its shell, its files, and what else tools take from it.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const { request, requestSync } = haft;
   const Buffer = global.Buffer;
@@ -149,4 +149,4 @@
     stringWidth: (text) => [...haft.builtin("util").stripVTControlCharacters(text)].length,
     JSONC: { parse: (text) => JSON.parse(text) }, gc() {}, semver: undefined,
   };
-})
+});

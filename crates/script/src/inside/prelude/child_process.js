@@ -1,5 +1,5 @@
 // child_process: command lines that haft runs, behind its gate and in its cage.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const { request, requestSync } = haft;
   const Buffer = global.Buffer;
@@ -97,4 +97,4 @@
     execFileSync: (file, args, options) => (Array.isArray(args) ? execSync(line(file, args), options) : execSync(line(file, []), args)),
     fork: () => { throw new Error("fork is not there for scripts of haft; run a command with spawn"); },
   };
-})
+});

@@ -1,5 +1,5 @@
 // CommonJS: files that say `require` and `module.exports`.
-(function (haft) {
+export default (function (haft) {
   "use strict";
   const { native } = haft;
   const loaded = new Map();
@@ -35,4 +35,4 @@
     return module.exports;
   };
   return { load, requireFrom };
-})
+});

@@ -1,6 +1,6 @@
 // What every realm begins with: the way to the host, timers, the console, and what the host may ask for.
 // It runs before any script, and keeps hold of what it needs, so that no script can change it under its feet.
-(function (native, global) {
+export default (function (native, global) {
   "use strict";
   const { parse, stringify } = JSON;
   const { defineProperty, keys, getPrototypeOf, hasOwn } = Object;
@@ -335,4 +335,4 @@
       for (const id of effects) remove(waiting, id);
     },
   };
-})
+});

@@ -1,5 +1,5 @@
 // fetch: haft asks for leave, looks where the name leads, and goes there.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const { request } = haft;
   const Buffer = global.Buffer;
@@ -119,4 +119,4 @@
     return new Response(Buffer.from(body, "base64"), { status, headers, url, redirected });
   };
   return { fetch, Headers, Request, Response, FormData, default: fetch };
-})
+});

@@ -1,5 +1,5 @@
 // fs: every look and every change is asked of haft, for the call that wants it.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const { request, requestSync } = haft;
   const Buffer = global.Buffer;
@@ -105,4 +105,4 @@
   promises.constants = fs.constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, COPYFILE_EXCL: 1 };
   promises.exists = async (path) => fs.existsSync(path);
   return Object.assign(fs, { promises, Stats, Dirent, pathOf });
-})
+});

@@ -1,5 +1,5 @@
 // process: where and how a script runs, without what would tell of the person.
-(function (haft) {
+export default (function (haft) {
   "use strict";
   const { native, requestSync, notify } = haft;
   const facts = requestSync("facts", {});
@@ -37,4 +37,4 @@
   Object.defineProperty(self, "haft", { value: facts });
   Object.defineProperty(self, Symbol.toStringTag, { value: "process" });
   return self;
-})
+});

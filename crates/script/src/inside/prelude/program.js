@@ -1,5 +1,5 @@
 // Code mode: a short program with tools as functions.
-(function (haft) {
+export default (function (haft) {
   "use strict";
   const { native, request } = haft;
   const inspect = (value) => (typeof value === "string" ? value : haft.builtin("util").inspect(value));
@@ -23,4 +23,4 @@
     return { value: value === undefined ? null : value, nothing: value === undefined, logs };
   };
   return { run };
-})
+});

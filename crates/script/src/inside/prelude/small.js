@@ -1,5 +1,5 @@
 // Modules of Node's that are a few lines each, or those of the library with what it leaves out.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const { native } = haft;
   const assertion = (message, fallback) => {
@@ -218,4 +218,4 @@
     },
     util_types: () => haft.builtin("util").types,
   };
-})
+});

@@ -1,5 +1,5 @@
 // stream: enough for what a command wrote to be read piece by piece.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const EventEmitter = haft.builtin("events");
   class Stream extends EventEmitter {}
@@ -40,4 +40,4 @@
   const finished = (stream) => new Promise((done, failed) => { stream.on("end", done); stream.on("finish", done); stream.on("error", failed); stream.resume?.(); });
   const pipeline = async (...streams) => { streams.reduce((from, to) => from.pipe(to)); await finished(streams.at(-1)); };
   return Object.assign(Stream, { Stream, Readable, Writable, Transform, Duplex: Transform, PassThrough: Transform, promises: { finished, pipeline } });
-})
+});

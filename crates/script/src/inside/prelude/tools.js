@@ -1,5 +1,5 @@
 // Tools: what a model is told of one, and a call of one.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const { request, notify } = haft;
   const DRAFT = "https://json-schema.org/draft/2020-12/schema";
@@ -134,4 +134,4 @@
     return { result: result === undefined ? null : result, extra: kept };
   };
   return { describe, run, isTool };
-})
+});

@@ -1,5 +1,5 @@
 // util: what people print and compare with.
-(function (haft, global) {
+export default (function (haft, global) {
   "use strict";
   const MAX_DEPTH = 4, MAX_ITEMS = 100, MAX_TEXT = 10000;
   const quoted = (text) => (text.includes("'") && !text.includes('"') ? JSON.stringify(text) : `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'").replaceAll("\n", "\\n")}'`);
@@ -132,4 +132,4 @@
       isGeneratorFunction: tag("GeneratorFunction"), isProxy: () => false,
     },
   };
-})
+});

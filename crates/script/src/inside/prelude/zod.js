@@ -1,5 +1,5 @@
 // Schemas in the shape that tools know from zod: what is described here gives a JSON Schema, and checks values.
-(function () {
+export default (function () {
   "use strict";
   // What a check gives instead of a value.
   const BAD = Symbol("bad");
@@ -259,4 +259,4 @@
   z.z = z;
   z.default = z;
   return z;
-})
+});
