@@ -1,7 +1,7 @@
 //! Sessions in a SQLite file: the one connection that writes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use haft_protocol::{Id, Part, PartId, SessionId};
 use sqlx::error::ErrorKind;
@@ -13,24 +13,26 @@ use crate::open::private;
 use crate::reader::{parse, text};
 use crate::rows::{Change, Shelf};
 
+// What is written often comes in numbers, so these name no value by its number: they can stand behind each other.
 const PUT_SESSION: &str = "
-    INSERT INTO session (id, parent_id, directory, time_created, time_updated, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (id) DO UPDATE SET parent_id = ?2, directory = ?3, time_created = ?4, time_updated = ?5, data = ?6";
+    INSERT INTO session (id, parent_id, directory, time_created, time_updated, data) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET parent_id = excluded.parent_id, directory = excluded.directory,
+        time_created = excluded.time_created, time_updated = excluded.time_updated, data = excluded.data";
 const PUT_MESSAGE: &str = "
     INSERT INTO message (session_id, id, seq, rev, time_created, data)
-    VALUES (?1, ?2,
-            (SELECT coalesce(max(seq), 0) + 1 FROM message WHERE session_id = ?1),
-            (SELECT coalesce(max(rev), 0) + 1 FROM message WHERE session_id = ?1), ?3, ?4)
-    ON CONFLICT (session_id, id) DO UPDATE SET data = ?4, rev = excluded.rev";
+    VALUES (?, ?,
+            (SELECT coalesce(max(seq), 0) + 1 FROM message WHERE session_id = ?),
+            (SELECT coalesce(max(rev), 0) + 1 FROM message WHERE session_id = ?), ?, ?)
+    ON CONFLICT (session_id, id) DO UPDATE SET data = excluded.data, rev = excluded.rev";
 const PUT_PART: &str = "
     INSERT INTO part (session_id, message_id, id, seq, rev, time_created, data)
-    VALUES (?1, ?2, ?3,
-            (SELECT coalesce(max(seq), 0) + 1 FROM part WHERE session_id = ?1 AND message_id = ?2),
-            (SELECT coalesce(max(rev), 0) + 1 FROM part WHERE session_id = ?1), ?4, ?5)
-    ON CONFLICT (session_id, id) DO UPDATE SET data = ?5, rev = excluded.rev";
+    VALUES (?, ?, ?,
+            (SELECT coalesce(max(seq), 0) + 1 FROM part WHERE session_id = ? AND message_id = ?),
+            (SELECT coalesce(max(rev), 0) + 1 FROM part WHERE session_id = ?), ?, ?)
+    ON CONFLICT (session_id, id) DO UPDATE SET data = excluded.data, rev = excluded.rev";
 const GROW_PART: &str = "
-    UPDATE part SET data = ?3, rev = (SELECT coalesce(max(rev), 0) + 1 FROM part WHERE session_id = ?1)
-    WHERE session_id = ?1 AND id = ?2";
+    UPDATE part SET data = ?, rev = (SELECT coalesce(max(rev), 0) + 1 FROM part WHERE session_id = ?)
+    WHERE session_id = ? AND id = ?";
 /// So that others notice what no row tells any more.
 const COUNT_REMOVAL: &str = "UPDATE session SET removals = removals + 1 WHERE id = ?1";
 const REMOVE_PART: &str = "DELETE FROM part WHERE session_id = ?1 AND id = ?2";
@@ -39,7 +41,7 @@ const REMOVE_MESSAGE: &str = "DELETE FROM message WHERE session_id = ?1 AND id =
 /// Its messages, parts and things to do go with it.
 const REMOVE_SESSION: &str = "DELETE FROM session WHERE id = ?1";
 const PUT_TODOS: &str = "
-    INSERT INTO todo (session_id, data) VALUES (?1, ?2) ON CONFLICT (session_id) DO UPDATE SET data = ?2";
+    INSERT INTO todo (session_id, data) VALUES (?, ?) ON CONFLICT (session_id) DO UPDATE SET data = excluded.data";
 const GET_PART: &str = "SELECT data FROM part WHERE session_id = ?1 AND id = ?2";
 
 /// The connection that writes.
@@ -112,51 +114,75 @@ impl Sqlite {
     }
 
     async fn make(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+        let changes = in_kinds(changes);
+        for alike in changes.chunk_by(|one, next| Kind::of(one) == Kind::of(next)) {
+            let mut rest = alike;
+            while let [first, ..] = rest {
+                let (statements, count) = Kind::of(first).statements(rest.len());
+                let (now, later) = rest.split_at(count);
+                self.execute(statements, now).await?;
+                rest = later;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes changes of one kind by `statements`, one for each.
+    async fn execute(&mut self, statements: &'static str, changes: &[Change<'_>]) -> Result<(), StoreError> {
+        let mut query = sqlx::query(statements);
         for change in changes {
-            let query = match *change {
-                Change::Session(info) => sqlx::query(PUT_SESSION)
+            query = match *change {
+                Change::Session(info) => query
                     .bind(info.id.to_string())
                     .bind(info.parent_id.as_ref().map(ToString::to_string))
                     .bind(info.directory.clone())
                     .bind(stamp(info.time.created))
                     .bind(stamp(info.time.updated))
                     .bind(self.json(info)?),
-                Change::Message(message) => sqlx::query(PUT_MESSAGE)
-                    .bind(message.session_id().to_string())
-                    .bind(message.id().to_string())
-                    .bind(stamp(message.created()))
-                    .bind(self.json(message)?),
-                Change::Part { part, time } => sqlx::query(PUT_PART)
-                    .bind(part.session_id.to_string())
-                    .bind(part.message_id.to_string())
-                    .bind(part.id.to_string())
-                    .bind(stamp(time))
-                    .bind(self.json(part)?),
-                Change::Grown(part) => sqlx::query(GROW_PART)
-                    .bind(part.session_id.to_string())
-                    .bind(part.id.to_string())
-                    .bind(self.json(part)?),
-                Change::SessionRemoved(session) => sqlx::query(REMOVE_SESSION).bind(session.to_string()),
+                Change::Message(message) => {
+                    let session = message.session_id().to_string();
+                    query
+                        .bind(session.clone())
+                        .bind(message.id().to_string())
+                        .bind(session.clone())
+                        .bind(session)
+                        .bind(stamp(message.created()))
+                        .bind(self.json(message)?)
+                }
+                Change::Part { part, time } => {
+                    let (session, message) = (part.session_id.to_string(), part.message_id.to_string());
+                    query
+                        .bind(session.clone())
+                        .bind(message.clone())
+                        .bind(part.id.to_string())
+                        .bind(session.clone())
+                        .bind(message)
+                        .bind(session)
+                        .bind(stamp(time))
+                        .bind(self.json(part)?)
+                }
+                Change::Grown(part) => {
+                    let session = part.session_id.to_string();
+                    query.bind(self.json(part)?).bind(session.clone()).bind(session).bind(part.id.to_string())
+                }
+                Change::SessionRemoved(session) => query.bind(session.to_string()),
                 Change::MessageRemoved { session, message } => {
-                    sqlx::query(REMOVE_MESSAGE).bind(session.to_string()).bind(message.to_string())
+                    query.bind(session.to_string()).bind(message.to_string())
                 }
-                Change::PartRemoved { session, part } => {
-                    sqlx::query(REMOVE_PART).bind(session.to_string()).bind(part.to_string())
-                }
-                Change::Todos { session, todos } => {
-                    sqlx::query(PUT_TODOS).bind(session.to_string()).bind(self.json(&todos)?)
-                }
+                Change::PartRemoved { session, part } => query.bind(session.to_string()).bind(part.to_string()),
+                Change::Todos { session, todos } => query.bind(session.to_string()).bind(self.json(&todos)?),
             };
-            query.execute(&mut self.connection).await.map_err(|error| match error {
-                sqlx::Error::Database(error) if error.kind() == ErrorKind::ForeignKeyViolation => {
-                    StoreError::Missing { row: change.foundation().unwrap_or_default() }
-                }
-                error => failed(&self.path, error),
-            })?;
-            if let Some(session) = change.removed_from() {
-                let counted = sqlx::query(COUNT_REMOVAL).bind(session.to_string()).execute(&mut self.connection).await;
-                counted.map_err(|error| failed(&self.path, error))?;
+        }
+        query.execute(&mut self.connection).await.map_err(|error| match error {
+            // Of several it may be another one; whoever writes tries each alone then.
+            sqlx::Error::Database(error) if error.kind() == ErrorKind::ForeignKeyViolation => {
+                StoreError::Missing { row: changes.iter().find_map(Change::foundation).unwrap_or_default() }
             }
+            error => failed(&self.path, error),
+        })?;
+        for session in changes.iter().filter_map(Change::removed_from) {
+            let counted = sqlx::query(COUNT_REMOVAL).bind(session.to_string()).execute(&mut self.connection).await;
+            counted.map_err(|error| failed(&self.path, error))?;
         }
         Ok(())
     }
@@ -165,6 +191,80 @@ impl Sqlite {
         serde_json::to_string(record)
             .map_err(|error| StoreError::Other { path: self.path.to_path_buf(), source: Arc::new(error) })
     }
+}
+
+/// Which statement makes a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    // Rows, each behind what it rests on.
+    Session,
+    Message,
+    Part,
+    Todos,
+    // What leaves the order as it is.
+    Grown,
+    SessionRemoved,
+    MessageRemoved,
+    PartRemoved,
+}
+
+/// How many statements are executed together. Each way to SQLite's thread and back costs as much as some statements do.
+const TOGETHER: [usize; 3] = [16, 4, 1];
+
+impl Kind {
+    fn of(change: &Change<'_>) -> Self {
+        match change {
+            Change::Session(_) => Self::Session,
+            Change::Message(_) => Self::Message,
+            Change::Part { .. } => Self::Part,
+            Change::Todos { .. } => Self::Todos,
+            Change::Grown(_) => Self::Grown,
+            Change::SessionRemoved(_) => Self::SessionRemoved,
+            Change::MessageRemoved { .. } => Self::MessageRemoved,
+            Change::PartRemoved { .. } => Self::PartRemoved,
+        }
+    }
+
+    fn puts_a_row(self) -> bool {
+        self <= Self::Todos
+    }
+
+    /// Statements for as many of `changes` changes as can be made together, and how many these are.
+    fn statements(self, changes: usize) -> (&'static str, usize) {
+        static SESSION: Repeated = Repeated::new(|| repeated(PUT_SESSION));
+        static MESSAGE: Repeated = Repeated::new(|| repeated(PUT_MESSAGE));
+        static PART: Repeated = Repeated::new(|| repeated(PUT_PART));
+        static TODOS: Repeated = Repeated::new(|| repeated(PUT_TODOS));
+        static GROWN: Repeated = Repeated::new(|| repeated(GROW_PART));
+        let repeated = match self {
+            Self::Session => &SESSION,
+            Self::Message => &MESSAGE,
+            Self::Part => &PART,
+            Self::Todos => &TODOS,
+            Self::Grown => &GROWN,
+            Self::SessionRemoved => return (REMOVE_SESSION, 1),
+            Self::MessageRemoved => return (REMOVE_MESSAGE, 1),
+            Self::PartRemoved => return (REMOVE_PART, 1),
+        };
+        let fitting = TOGETHER.iter().zip(repeated.iter()).find(|(count, _)| **count <= changes);
+        fitting.map_or((&repeated[TOGETHER.len() - 1], 1), |(count, statements)| (statements, *count))
+    }
+}
+
+type Repeated = LazyLock<[String; TOGETHER.len()]>;
+
+fn repeated(statement: &str) -> [String; TOGETHER.len()] {
+    TOGETHER.map(|count| vec![statement; count].join(";"))
+}
+
+/// `changes` so that more of one kind stand together. Rows that are put come in the order of what they rest on, and those
+/// of one kind in the order they had; nothing goes past a change of another sort.
+fn in_kinds<'a>(changes: &[Change<'a>]) -> Vec<Change<'a>> {
+    let mut changes = changes.to_vec();
+    for puts in changes.chunk_by_mut(|one, next| Kind::of(one).puts_a_row() && Kind::of(next).puts_a_row()) {
+        puts.sort_by_key(Kind::of);
+    }
+    changes
 }
 
 /// Milliseconds as SQLite counts: only to sort by, the record has the real ones.
@@ -240,6 +340,70 @@ mod tests {
         shelf.write(&changes).await.unwrap();
         assert_eq!(costs(&mut shelf, &session, "large").await, small);
         assert!(small.iter().all(|&steps| steps > 0), "{small:?}");
+    }
+
+    #[test]
+    fn alike_changes_come_together_and_none_goes_past_another_sort() {
+        let session = samples::session("ses_1");
+        let message = samples::prompt(&session, "msg_1");
+        let part = samples::text(&message, "prt_1", "");
+        let row = |given: &str, want: &str| {
+            let change = |letter| match letter {
+                's' => Change::Session(&session),
+                'm' => Change::Message(&message),
+                'p' => Change::Part { part: &part, time: 1 },
+                't' => Change::Todos { session: &session.id, todos: &[] },
+                'g' => Change::Grown(&part),
+                _ => Change::PartRemoved { session: &session.id, part: &part.id },
+            };
+            let letter = |change: &Change<'_>| match Kind::of(change) {
+                Kind::Session => 's',
+                Kind::Message => 'm',
+                Kind::Part => 'p',
+                Kind::Todos => 't',
+                Kind::Grown => 'g',
+                _ => 'r',
+            };
+            let changes: Vec<_> = given.chars().map(change).collect();
+            assert_eq!(in_kinds(&changes).iter().map(letter).collect::<String>(), want);
+        };
+        row("", "");
+        row("smptmps", "ssmmppt");
+        row("pmrpms", "mprsmp");
+        row("pgmgrrsp", "pgmgrrsp");
+        row("tsgs", "stgs");
+    }
+
+    #[tokio::test]
+    async fn many_changes_at_once_make_what_each_alone_makes() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = samples::session("ses_1");
+        let messages: Vec<_> = (0..23).map(|n| samples::prompt(&session, &format!("msg_{n}"))).collect();
+        let parts = |text: &str| -> Vec<_> {
+            let put = |n: usize| samples::text(&messages[n % 23], &format!("prt_{n}"), &format!("{text} {n}"));
+            (0..61).map(put).collect()
+        };
+        let (first, second) = (parts("one"), parts("two"));
+        let mut changes = vec![Change::Session(&session)];
+        for (n, part) in first.iter().enumerate() {
+            changes.extend(messages.get(n).map(Change::Message));
+            changes.push(Change::Part { part, time: 1 });
+        }
+        changes.push(Change::PartRemoved { session: &session.id, part: &first[7].id });
+        changes.extend(second.iter().skip(20).map(Change::Grown));
+        changes.extend(second.iter().take(10).map(|part| Change::Part { part, time: 2 }));
+
+        let mut histories = Vec::new();
+        for together in [1, changes.len()] {
+            let (mut shelf, reader) = open(&folder.path().join(format!("{together}.db"))).await.unwrap();
+            for changes in changes.chunks(together) {
+                shelf.write(changes).await.unwrap();
+            }
+            histories.push(reader.history(&session.id).await.unwrap());
+        }
+        assert_eq!(histories[0].messages().len(), 23);
+        assert_eq!(histories[0], histories[1]);
+        assert_eq!(histories[1].part(&second[60].id), Some(&second[60]));
     }
 
     #[tokio::test]
