@@ -108,7 +108,7 @@ impl Quirks {
         }
         tools::offer(self, placeholder, &mut request);
         let fits = Fits { strict: self.fits.strict || self.strict(&request.extra), ..self.fits };
-        for tool in &mut request.tools {
+        for tool in Arc::make_mut(&mut request.tools) {
             tool.parameters = fits.sent(tool.parameters.take());
         }
         self.sampling.fill(&mut request);

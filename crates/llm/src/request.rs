@@ -1,5 +1,7 @@
 //! What a model is asked.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -14,8 +16,8 @@ pub struct Request {
     pub system: String,
     /// The conversation.
     pub messages: Messages,
-    /// The tools it may call, in the order they are sent.
-    pub tools: Vec<ToolSpec>,
+    /// The tools it may call, in the order they are sent. Copies of a request share them.
+    pub tools: Arc<Vec<ToolSpec>>,
     /// Whether it must, or may not.
     pub tool_choice: ToolChoice,
     /// Most tokens it may write. `None` leaves that to the vendor.

@@ -21,7 +21,8 @@ use crate::recover::cut_off;
 
 /// The request for the next step of `history`.
 pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
-    Projection::default().request(system, history, tools, model, &|_, _| None).request
+    let tools = Arc::new(tools.iter().map(definition).collect());
+    Projection::default().request(system, history, &tools, model, &|_, _| None).request
 }
 
 /// The same for the last step that a turn may take: no tool may be called, and the order is to sum up.
@@ -97,7 +98,7 @@ impl Projection {
         &mut self,
         system: &str,
         history: &History,
-        tools: &[Spec],
+        tools: &Arc<Vec<ToolSpec>>,
         model: &Model,
         remind: &Remind<'_>,
     ) -> Assembled {
@@ -126,14 +127,13 @@ impl Projection {
             self.made.extend(made(turned, &mut before, &mut self.ids, is_first));
         }
         self.ids.forget();
-        let tools: Vec<ToolSpec> = tools.iter().map(definition).collect();
         let size = self.size + self.made[self.kept..].iter().map(|turn| estimate::message(turn)).sum::<u64>();
-        let estimate = Estimate { messages: size, ..Estimate::around(system, &tools) };
+        let estimate = Estimate { messages: size, ..Estimate::around(system, tools) };
         let request = Request {
             model: model.api_id.clone(),
             system: system.to_owned(),
             messages: self.made.clone(),
-            tools,
+            tools: tools.clone(),
             max_output: model.limits.ask_behind(estimate.total()),
             session,
             extra: model.extra.clone(),

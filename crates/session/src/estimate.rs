@@ -179,7 +179,7 @@ mod tests {
         let request = Request {
             system: "i".repeat(72),
             messages: vec![Arc::new(Message::Assistant { parts }), Arc::new(Message::Tools { results })].into(),
-            tools: vec![tool],
+            tools: vec![tool].into(),
             ..Request::default()
         };
         let got = Estimate::of(&request);

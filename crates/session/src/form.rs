@@ -77,12 +77,12 @@ impl Form {
         }
         add(&mut request.system, include_str!("reminders/form.md"));
         if is_last {
-            request.tools.clear();
+            request.tools = Arc::default();
         }
         // Behind the others, so that those stand where they stood before.
         let description = include_str!("reminders/form_tool.md").trim().to_owned();
         let parameters = self.parameters.clone();
-        request.tools.push(ToolSpec { name: STRUCTURED.to_owned(), description, parameters });
+        Arc::make_mut(&mut request.tools).push(ToolSpec { name: STRUCTURED.to_owned(), description, parameters });
         request.tool_choice = ToolChoice::Required;
     }
 
@@ -276,7 +276,8 @@ mod tests {
     fn a_model_is_asked_by_a_tool_or_by_its_vendor() {
         let tool = ToolSpec { name: "read".to_owned(), description: String::new(), parameters: json!({}) };
         let ask = |calls_tools, is_last| {
-            let mut request = Request { system: "Be.".to_owned(), tools: vec![tool.clone()], ..Request::default() };
+            let mut request =
+                Request { system: "Be.".to_owned(), tools: vec![tool.clone()].into(), ..Request::default() };
             person().ask(&mut request, calls_tools, is_last);
             let names: Vec<String> = request.tools.iter().map(|tool| tool.name.clone()).collect();
             (names.join(" "), request.tool_choice, request.format.is_some(), request.system.starts_with("Be.\n\n"))

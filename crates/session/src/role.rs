@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use haft_llm::ToolSpec;
 use haft_permission::{Action, Rule, Rules, matches};
 use haft_protocol::Session;
 use haft_tool::{Belongings, Marks, Registry, Spec, TOOLS_BUDGET};
 
 use crate::agent;
+use crate::assemble::definition;
 use crate::calls::Calls;
 use crate::cast::Cast;
 use crate::delegates::told;
@@ -26,7 +28,8 @@ use crate::{Agent, Toolset};
 pub(crate) struct Role {
     pub cast: Arc<Cast>,
     pub calls: Calls,
-    pub tools: Vec<Spec>,
+    /// What the model is told of them.
+    pub tools: Arc<Vec<ToolSpec>>,
     pub system: String,
 }
 
@@ -57,8 +60,8 @@ impl Role {
         instructions: &str,
     ) -> Self {
         let calls = calls(setup, &cast, record, memory);
-        let mut role = Self { cast, calls, tools: Vec::new(), system: String::new() };
-        role.tools = role.definitions(&role.calls.registry, setup, memory);
+        let mut role = Self { cast, calls, tools: Arc::default(), system: String::new() };
+        role.tools = sent(&role.definitions(&role.calls.registry, setup, memory));
         role.tell(setup, memory, instructions);
         role
     }
@@ -68,7 +71,7 @@ impl Role {
     pub(crate) async fn equip(&mut self, setup: &Setup, memory: &Memory) {
         let key =
             format!("{} {} {}", self.cast.agent.name, self.cast.model.reference.provider_id, self.cast.model.api_id);
-        self.tools = match memory.sent.get(&key) {
+        let tools = match memory.sent.get(&key) {
             Some(tools) => tools,
             None => {
                 memory.sent.wait(&setup.registry).await;
@@ -77,6 +80,7 @@ impl Role {
                 memory.sent.settle(key, setup.registry.hooks().definitions(tools).await)
             }
         };
+        self.tools = sent(&tools);
     }
 
     /// The definitions of the tools of `registry`.
@@ -130,6 +134,11 @@ pub(crate) fn calls(setup: &Arc<Setup>, cast: &Arc<Cast>, record: &Session, memo
 pub(crate) fn registry(setup: &Setup, cast: &Cast, rules: &Rules) -> Registry {
     let Cast { agent, model, .. } = cast;
     offered(&setup.registry, agent, rules, &model.api_id, model.toolset, setup.options.tools_budget)
+}
+
+/// Definitions as models are sent them.
+fn sent(tools: &[Spec]) -> Arc<Vec<ToolSpec>> {
+    Arc::new(tools.iter().map(definition).collect())
 }
 
 /// The tools of `registry` that there are now for `agent` under `rules`, on the model that its vendor calls `model`. No

@@ -77,13 +77,13 @@ fn requests(model: &str, extra: Value) -> Vec<Request> {
         model: model.to_owned(),
         system: "Be brief.".to_owned(),
         messages: conversation().into(),
-        tools: vec![tool()],
+        tools: vec![tool()].into(),
         max_output: Some(4_000),
         session: Some("ses_1".to_owned()),
         ..Request::default()
     };
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
-    let plain = Request { messages: conversation()[4..].to_vec().into(), tools: Vec::new(), ..whole.clone() };
+    let plain = Request { messages: conversation()[4..].to_vec().into(), tools: Arc::default(), ..whole.clone() };
     vec![
         Request { tool_choice: ToolChoice::Required, ..whole.clone() },
         Request { tool_choice: ToolChoice::None, ..whole.clone() },

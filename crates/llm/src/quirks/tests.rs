@@ -195,9 +195,9 @@ fn files_of_results_stand_behind_them_where_only_the_user_shows_some() {
 fn a_tool_that_does_nothing_stands_for_none() {
     let names = |quirks: &Quirks, request: Request| {
         let tools = quirks.apply(request).tools;
-        tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
+        tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
     };
-    let spec = || vec![ToolSpec { name: "ls".to_owned(), description: String::new(), parameters: json!({}) }];
+    let spec = || vec![ToolSpec { name: "ls".to_owned(), description: String::new(), parameters: json!({}) }].into();
     let called = || request(vec![answer(vec![call("a")])]);
     let litellm = Quirks::of("my-litellm", "m");
     assert_eq!(names(&litellm, called()), ["_noop"]);
@@ -220,8 +220,8 @@ fn schemas_are_rewritten_on_the_way() {
     let spec = |parameters: Value| ToolSpec { name: "a".to_owned(), description: String::new(), parameters };
     let given = || json!({"type": "object", "properties": {"a": {"const": 1, "type": "integer"}}});
     let sent = |quirks: &Quirks, extra: Value| {
-        let request = Request { tools: vec![spec(given())], extra: fields(extra), ..Request::default() };
-        quirks.apply(request).tools.remove(0).parameters
+        let request = Request { tools: vec![spec(given())].into(), extra: fields(extra), ..Request::default() };
+        quirks.apply(request).tools[0].parameters.clone()
     };
     let openai = Quirks::of("openai", "gpt-5");
     assert_eq!(sent(&openai, json!({}))["properties"]["a"], json!({"enum": [1], "type": "integer"}));

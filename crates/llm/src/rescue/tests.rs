@@ -26,7 +26,8 @@ fn request() -> Request {
                 &["filePath", "content"],
                 json!({"filePath": text(), "content": text(), "limit": {"type": ["integer", "null"]}, "all": {"type": "boolean"}}),
             ),
-        ],
+        ]
+        .into(),
         ..Request::default()
     }
 }

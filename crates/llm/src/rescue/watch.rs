@@ -1,6 +1,7 @@
 //! One answer as it passes: what may be a call is held back until the answer ends, everything else goes on at once.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use async_stream::stream;
 use futures::StreamExt;
@@ -21,7 +22,7 @@ const MAX_TRIES: usize = 64;
 /// An answer that is watched for calls.
 pub(crate) struct Watch {
     mode: Rescue,
-    tools: Vec<ToolSpec>,
+    tools: Arc<Vec<ToolSpec>>,
     /// The conversation so far.
     messages: Messages,
     ids: Ids,

@@ -17,7 +17,7 @@ fn request() -> Request {
     let parts = vec![AssistantPart::Text { text: "before".to_owned(), item: None }];
     let tools = vec![ToolSpec { name: "a.b".to_owned(), description: String::new(), parameters: Value::Null }];
     let messages = vec![Message::Assistant { parts }.into()];
-    Request { model: "m1".to_owned(), messages: messages.into(), tools, ..Request::default() }
+    Request { model: "m1".to_owned(), messages: messages.into(), tools: tools.into(), ..Request::default() }
 }
 
 fn reader() -> Reader {

@@ -107,8 +107,10 @@ mod tests {
 
     #[test]
     fn tools_have_names_and_words_that_are_taken() {
-        let request =
-            Request { tools: vec![spec("a.b", " ", json!({})), spec("c", "C", json!({}))], ..Request::default() };
+        let request = Request {
+            tools: vec![spec("a.b", " ", json!({})), spec("c", "C", json!({}))].into(),
+            ..Request::default()
+        };
         assert_eq!(
             array(&request.tools),
             json!([

@@ -213,7 +213,7 @@ mod tests {
         let form = |model: &str, tools: usize, extra: Value| {
             let spec = ToolSpec { name: "t".to_owned(), description: String::new(), parameters: json!({}) };
             let format = Some(Format { name: "f".to_owned(), schema: schema.clone() });
-            let request = Request { format, tools: vec![spec; tools], ..Request::default() };
+            let request = Request { format, tools: vec![spec; tools].into(), ..Request::default() };
             Value::from(options(model, extra, request).generation)
         };
         let whole = json!({"responseMimeType": "application/json", "responseJsonSchema": schema});
@@ -228,7 +228,7 @@ mod tests {
     fn tools_are_offered_in_a_mode() {
         let row = |choice, want: Value| {
             let spec = ToolSpec { name: "t".to_owned(), description: String::new(), parameters: json!({}) };
-            let request = Request { tools: vec![spec], tool_choice: choice, ..Request::default() };
+            let request = Request { tools: vec![spec].into(), tool_choice: choice, ..Request::default() };
             assert_eq!(Value::from(options("m", json!({}), request).tool_config), want);
         };
         row(ToolChoice::Auto, json!({"functionCallingConfig": {"mode": "AUTO"}}));

@@ -79,7 +79,7 @@ fn full() -> Request {
         model: "m1".to_owned(),
         system: "Be brief.".to_owned(),
         messages: vec![user(vec![Content::text("Hi.")]).into()].into(),
-        tools: vec![spec()],
+        tools: vec![spec()].into(),
         tool_choice: ToolChoice::Required,
         max_output: Some(8000),
         temperature: Some(0.5),
@@ -557,7 +557,7 @@ fn openai_is_held_to_schemas_and_forms() {
     let held = ToolSpec { name: "held".to_owned(), parameters: schema.clone(), ..spec() };
     let format = Some(Format { name: "answer".to_owned(), schema });
     let request = Request {
-        tools: vec![spec(), held],
+        tools: vec![spec(), held].into(),
         format,
         extra: json!({"strict": true}).as_object().unwrap().clone(),
         ..full()

@@ -79,7 +79,7 @@ fn work(model: &str) -> Request {
         result("tooluse_b", vec![Content::text("no such file")], true),
     ];
     let request = request(model, vec![user("Look."), answer, Message::Tools { results }]);
-    Request { system: "Be brief.".to_owned(), tools: vec![read()], max_output: Some(1000), ..request }
+    Request { system: "Be brief.".to_owned(), tools: vec![read()].into(), max_output: Some(1000), ..request }
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn blank_words_and_foreign_thoughts_are_left_out() {
     let empty = Message::Assistant { parts: vec![text("\n")] };
     let messages = vec![user("Hi."), empty, user(""), Message::Assistant { parts }];
     check(
-        Request { tools: vec![read()], ..request(CLAUDE, messages) },
+        Request { tools: vec![read()].into(), ..request(CLAUDE, messages) },
         expect![[r#"
         toolConfig: {"tools":[{"toolSpec":{"name":"read","description":"Reads.","inputSchema":{"json":{"$schema":"s","type":"object","properties":{"path":{"type":"string"}}}}}},{"cachePoint":{"type":"default"}}]}
         user: {"text":"Hi."}
@@ -279,7 +279,7 @@ fn results_say_something() {
 
 #[test]
 fn without_tools_their_names_stand_in() {
-    let asked = Request { tools: Vec::new(), ..work(CLAUDE) };
+    let asked = Request { tools: Arc::default(), ..work(CLAUDE) };
     check(
         asked,
         expect![[r#"
@@ -306,7 +306,7 @@ fn where_none_may_be_called_they_are_left_out_if_that_is_possible() {
         let body = body_of(&Request { tool_choice: ToolChoice::None, ..request });
         body.get("toolConfig").is_some()
     };
-    let fresh = |model: &str| Request { tools: vec![read()], ..request(model, vec![user("Hi.")]) };
+    let fresh = |model: &str| Request { tools: vec![read()].into(), ..request(model, vec![user("Hi.")]) };
     assert!(none(work(LLAMA)) && none(work(CLAUDE)) && none(fresh(CLAUDE)));
     assert!(!none(fresh(LLAMA)));
 }

@@ -1,9 +1,16 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::{AssistantPart, Message, ToolSpec};
 
 fn request(model: &str, extra: Value) -> Request {
     let tools = vec![ToolSpec { name: "ls".to_owned(), description: String::new(), parameters: json!({}) }];
-    Request { model: model.to_owned(), extra: extra.as_object().unwrap().clone(), tools, ..Request::default() }
+    Request {
+        model: model.to_owned(),
+        extra: extra.as_object().unwrap().clone(),
+        tools: tools.into(),
+        ..Request::default()
+    }
 }
 
 fn options(request: &Request) -> Options {
@@ -123,7 +130,7 @@ fn a_choice_is_said_where_there_is_a_word_for_it() {
 fn nothing_is_chosen_among_no_tools() {
     let none = Request {
         tool_choice: ToolChoice::None,
-        tools: Vec::new(),
+        tools: Arc::default(),
         ..request(CLAUDE, json!({"disableParallelToolUse": true}))
     };
     assert_eq!(Value::Object(options(&none).additional), json!({}));

@@ -89,7 +89,8 @@ fn a_request_says_everything_once() {
         tools: vec![
             spec("read", json!({"type": "object", "properties": {"filePath": {"type": "string"}}})),
             spec("now", json!({"type": "object", "properties": {}})),
-        ],
+        ]
+        .into(),
         max_output: Some(32_000),
         temperature: Some(1.0),
         top_k: Some(64),
@@ -115,7 +116,8 @@ fn a_request_says_everything_once() {
     "#]],
     );
     let format = Some(Format { name: "f".to_owned(), schema: json!({"type": "object"}) });
-    let bare = Request { format, tools: Vec::new(), extra: Map::new(), tool_choice: ToolChoice::Required, ..request };
+    let bare =
+        Request { format, tools: Arc::default(), extra: Map::new(), tool_choice: ToolChoice::Required, ..request };
     check(
         &bare,
         expect![[r#"

@@ -96,7 +96,8 @@ fn full() -> Request {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
             parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}),
-        }],
+        }]
+        .into(),
         tool_choice: ToolChoice::Required,
         max_output: Some(8000),
         temperature: Some(0.5),

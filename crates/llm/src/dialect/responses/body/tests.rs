@@ -116,7 +116,8 @@ fn full() -> Request {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
             parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}),
-        }],
+        }]
+        .into(),
         tool_choice: ToolChoice::Auto,
         max_output: Some(32_000),
         temperature: Some(0.5),
@@ -134,7 +135,8 @@ fn a_model_is_held_to_the_schemas_that_it_can_be_held_to() {
     let row = |extra: Value, want: [bool; 2]| {
         let mut request = full();
         let closed = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
-        request.tools.push(ToolSpec { name: "held".to_owned(), parameters: closed, ..request.tools[0].clone() });
+        let held = ToolSpec { name: "held".to_owned(), parameters: closed, ..request.tools[0].clone() };
+        Arc::make_mut(&mut request.tools).push(held);
         request.extra = extra.as_object().unwrap().clone();
         let body: Value =
             serde_json::from_slice(&bytes("openai", Manners::Plain, &request, &Written::default())).unwrap();
@@ -216,7 +218,7 @@ fn a_subscription_is_asked_with_instructions() {
 #[test]
 fn settings_are_laid_over() {
     let mut request = full();
-    request.tools.clear();
+    request.tools = Arc::default();
     request.format = Some(Format { name: "answer".to_owned(), schema: json!({"type": "object"}) });
     let extra = json!({
         "store": true,
