@@ -158,11 +158,10 @@ impl Endpoint {
 
     /// Sends `body` to `path` below the server's address and waits until the answer begins. Where what lets requests in
     /// was refused and can be had anew, the request is sent once more.
-    pub(crate) async fn post(&self, asking: Asking, model: &str, body: Vec<u8>) -> Result<Events, LlmError> {
+    pub(crate) async fn post(&self, asking: Asking, model: &str, body: Bytes) -> Result<Events, LlmError> {
         let Asking { path, headers: more } = asking;
         let Inner { base, sign, provider, deadlines, .. } = &*self.inner;
         let here = Self { inner: self.inner.clone(), asked: Some(below(base, &path)) };
-        let body = Bytes::from(body);
         let patience = Patience::begin(provider, *deadlines);
         let mut response = here.send(&more, &body, &patience).await?;
         if let (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, Some(sign)) = (response.status(), sign)

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::{Message, Request};
 
 /// Most conversations that something is kept for. The one that was not asked about for longest goes first.
-const MAX_CONVERSATIONS: usize = 16;
+pub(crate) const MAX_CONVERSATIONS: usize = 16;
 
 /// Most that is kept of all conversations together, in bytes of what was made. The messages themselves, seldom longer,
 /// are held with it. What does not fit is made anew in each request.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// The last requests of a few conversations, and what was made of their messages.
 ///
@@ -106,7 +106,7 @@ fn put<T>(conversations: &mut Vec<Conversation<T>>, conversation: Conversation<T
 }
 
 /// How many of `sizes`, from the first on, fit into [`MAX_BYTES`].
-fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
+pub(crate) fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
     let mut left = MAX_BYTES;
     let fits = |size: usize| left.checked_sub(size).map(|rest| left = rest);
     sizes.map_while(fits).count()

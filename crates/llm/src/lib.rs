@@ -53,6 +53,7 @@ mod steering;
 mod streams;
 pub mod vendors;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde_json::Value;
 
@@ -85,7 +86,7 @@ pub trait Provider: Send + Sync {
 
     /// The body that [`Provider::stream`] would send, byte for byte. Players, which send none, show that of chat
     /// completions.
-    fn body(&self, request: Request) -> Vec<u8> {
+    fn body(&self, request: Request) -> Bytes {
         dialect::chat::body(&request)
     }
 

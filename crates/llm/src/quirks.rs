@@ -16,6 +16,7 @@ mod turns;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde_json::{Map, Value};
 
@@ -29,6 +30,7 @@ pub use ids::Ids;
 pub(crate) use ids::plain;
 pub use known::About;
 pub use sampling::Sampling;
+pub(crate) use texts::length;
 
 /// What a model wants otherwise. The default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -96,7 +98,7 @@ impl Quirks {
         let cache_key = known::cache_key(told(CACHE_KEY), self.cache_key);
         let groups = rewritten.of(&request, |message| {
             let all = self.rewritten(message);
-            let bytes = all.iter().map(|one| texts::length(one)).sum();
+            let bytes = all.iter().map(|one| length(one)).sum();
             (Arc::new(all), bytes)
         });
         request.messages = turns::in_order(&groups).into();
@@ -158,7 +160,7 @@ impl Provider for Quirked {
         self.provider.serves(purpose)
     }
 
-    fn body(&self, request: Request) -> Vec<u8> {
+    fn body(&self, request: Request) -> Bytes {
         self.provider.body(self.quirks.apply_with(request, &self.rewritten))
     }
 

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use serde::Serialize;
@@ -82,7 +83,7 @@ impl Provider for Recorder {
         self.inner.serves(purpose)
     }
 
-    fn body(&self, request: Request) -> Vec<u8> {
+    fn body(&self, request: Request) -> Bytes {
         self.inner.body(request)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -109,9 +110,10 @@ pub(super) fn answer(
     endpoint: Endpoint,
     asking: Asking,
     model: String,
-    body: Vec<u8>,
+    body: impl Into<Bytes>,
     mut reader: impl Reader,
 ) -> BoxStream<'static, Result<Chunk, LlmError>> {
+    let body = body.into();
     async_stream::stream! {
         let mut events = match endpoint.post(asking, &model, body).await {
             Ok(events) => events,

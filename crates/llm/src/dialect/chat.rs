@@ -9,10 +9,12 @@ mod wire;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use reqwest::Url;
 
 use super::answering::answer;
+use super::conversation::Conversations;
 use crate::http::{Asking, Endpoint, Scheme};
 use crate::{Chunk, LlmError, Provider, Request, Server, SetupError};
 pub use body::tools;
@@ -35,7 +37,7 @@ pub struct ChatManners {
 pub struct Chat {
     endpoint: Endpoint,
     listener: Listener,
-    written: Arc<body::Written>,
+    written: Arc<Conversations>,
 }
 
 impl Chat {
@@ -58,8 +60,8 @@ impl Chat {
 }
 
 /// The body of `request` to nobody in particular.
-pub(crate) fn body(request: &Request) -> Vec<u8> {
-    body::bytes(&Listener::default(), request, &body::Written::default())
+pub(crate) fn body(request: &Request) -> Bytes {
+    body::bytes(&Listener::default(), request, &Conversations::default())
 }
 
 impl Provider for Chat {
@@ -71,7 +73,7 @@ impl Provider for Chat {
         answer(endpoint, Asking { path: "chat/completions".to_owned(), headers }, request.model, body, reader)
     }
 
-    fn body(&self, request: Request) -> Vec<u8> {
+    fn body(&self, request: Request) -> Bytes {
         body::bytes(&self.listener, &request, &self.written)
     }
 }

@@ -14,6 +14,7 @@ mod tools;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use reqwest::header::{ACCEPT, HeaderValue};
 use serde_json::Value;
@@ -64,8 +65,8 @@ impl Provider for Converse {
         answer(endpoint, Asking { path, headers }, request.model, body, reader)
     }
 
-    fn body(&self, request: Request) -> Vec<u8> {
-        body::bytes(self.endpoint.provider(), &request, &self.written)
+    fn body(&self, request: Request) -> Bytes {
+        body::bytes(self.endpoint.provider(), &request, &self.written).into()
     }
 
     fn tools(&self, specs: &[ToolSpec]) -> Value {

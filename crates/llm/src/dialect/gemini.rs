@@ -8,6 +8,7 @@ mod read;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use reqwest::header::HeaderName;
 use serde_json::Value;
@@ -68,8 +69,8 @@ impl Provider for Gemini {
         answer(endpoint, asking, request.model, body, reader)
     }
 
-    fn body(&self, request: Request) -> Vec<u8> {
-        body::bytes(self.endpoint.provider(), self.place, &request, &self.written)
+    fn body(&self, request: Request) -> Bytes {
+        body::bytes(self.endpoint.provider(), self.place, &request, &self.written).into()
     }
 
     fn tools(&self, specs: &[ToolSpec]) -> Value {

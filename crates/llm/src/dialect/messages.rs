@@ -7,6 +7,7 @@ mod read;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use reqwest::Url;
 use reqwest::header::HeaderName;
@@ -89,8 +90,8 @@ impl Provider for Messages {
         answer(endpoint, Asking { path, headers }, request.model, body, reader)
     }
 
-    fn body(&self, request: Request) -> Vec<u8> {
-        body::bytes(self.endpoint.provider(), self.place, &request, &self.written)
+    fn body(&self, request: Request) -> Bytes {
+        body::bytes(self.endpoint.provider(), self.place, &request, &self.written).into()
     }
 
     fn tools(&self, specs: &[ToolSpec]) -> Value {

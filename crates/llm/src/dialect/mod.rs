@@ -3,6 +3,7 @@
 pub(crate) mod answering;
 mod arguments;
 pub mod chat;
+mod conversation;
 pub mod converse;
 mod door;
 mod fields;

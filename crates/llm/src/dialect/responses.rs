@@ -10,6 +10,7 @@ mod read;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ impl Responses {
         Ok(Self { endpoint, manners: server.manners, written: Arc::default() })
     }
 
-    fn bytes(&self, request: &Request) -> Vec<u8> {
+    fn bytes(&self, request: &Request) -> Bytes {
         body::bytes(self.endpoint.provider(), self.manners, request, &self.written)
     }
 }
@@ -60,7 +61,7 @@ impl Provider for Responses {
         answer(endpoint, Asking { path: "responses".to_owned(), headers }, request.model, body, reader)
     }
 
-    fn body(&self, request: Request) -> Vec<u8> {
+    fn body(&self, request: Request) -> Bytes {
         self.bytes(&request)
     }
 

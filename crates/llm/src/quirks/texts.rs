@@ -59,7 +59,7 @@ pub(super) fn with_words(quirks: &Quirks, message: &Message) -> Option<Message> 
 }
 
 /// About how long a message is, in bytes.
-pub(super) fn length(message: &Message) -> usize {
+pub(crate) fn length(message: &Message) -> usize {
     let files = |content: &Content| match content {
         Content::Text { .. } => 0,
         Content::Media { data, .. } => data.len(),

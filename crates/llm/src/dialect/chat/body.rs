@@ -1,20 +1,17 @@
 //! A [`Request`] as the bytes of a chat completion request.
 
-use std::sync::Arc;
-
+use bytes::Bytes;
 use serde::Serialize as Derive;
-use serde::ser::{Serialize, SerializeSeq, Serializer};
-use serde_json::value::RawValue;
+use serde::ser::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::options::{Sampling, named};
 use super::taste::{Listener, Marks, Taste};
 use super::wire::{Said, Wire, said, shown, told};
+use crate::dialect::conversation::{Conversations, Elements, Gap};
 use crate::dialect::fields::Fields;
 use crate::dialect::mark::{MARKED, Mark};
-use crate::dialect::written::{body, length, raw};
-use crate::kept::Kept;
 use crate::schema::is_strict;
 use crate::steering::STRICT;
 use crate::{Format, Message, Request, ToolChoice, ToolSpec};
@@ -25,11 +22,9 @@ pub fn tools(specs: &[ToolSpec]) -> Value {
     serde_json::to_value(Tools { specs, strict: None }).unwrap_or_default()
 }
 
-/// The JSON of messages of the conversation before, each as its messages of the wire, without marks.
-pub(super) type Written = Kept<Vec<Box<RawValue>>>;
-
-/// The body. Equal requests give equal bytes, whatever is in `written`, which must be used with one listener only.
-pub(super) fn bytes(listener: &Listener, request: &Request, written: &Written) -> Vec<u8> {
+/// The body. Equal requests give equal bytes, whatever was sent before with `conversations`, which must be used with one
+/// listener only.
+pub(super) fn bytes(listener: &Listener, request: &Request, conversations: &Conversations) -> Bytes {
     let taste = Taste::of(listener, &request.model);
     let writer = Writer {
         provider: &listener.provider,
@@ -38,15 +33,18 @@ pub(super) fn bytes(listener: &Listener, request: &Request, written: &Written) -
         marks: taste.marks,
         mark: Mark::of(&request.extra),
     };
-    let conversation = Conversation::of(writer, taste, request, written);
-    let texts = request.system.len() + conversation.messages.iter().map(|wires| length(&**wires)).sum::<usize>();
-    body(&Body { request, taste, conversation }, texts)
+    let around = Gap::default().around(|gap| serde_json::to_writer(gap, &Body { request, taste, conversation: gap }));
+    let marks = writer.marks_of_last(request);
+    let opening = |elements: &mut Elements| writer.system(&request.system, taste.system, elements);
+    conversations.body(request, marks.len(), &around, opening, |message, behind, elements| {
+        writer.write(message, marks.get(behind).copied().unwrap_or_default(), elements);
+    })
 }
 
 struct Body<'a> {
     request: &'a Request,
     taste: Taste<'a>,
-    conversation: Conversation<'a>,
+    conversation: &'a Gap,
 }
 
 impl Serialize for Body<'_> {
@@ -60,7 +58,7 @@ impl Serialize for Body<'_> {
         fields.field("temperature", sampling.temperature)?;
         fields.field("top_p", sampling.top_p)?;
         fields.field("top_k", sampling.top_k.filter(|_| taste.top_k))?;
-        fields.field("messages", Some(&self.conversation))?;
+        fields.field("messages", Some(self.conversation))?;
         // Not every server heeds "none", but nobody calls what was not offered.
         let offers = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
         let strict = (request.extra.get(STRICT) == Some(&Value::Bool(true))).then_some(true);
@@ -115,55 +113,6 @@ impl Serialize for Tools<'_> {
     }
 }
 
-/// The messages of the wire.
-struct Conversation<'a> {
-    system: Option<Wire<'a>>,
-    messages: Vec<Arc<Vec<Box<RawValue>>>>,
-}
-
-impl<'a> Conversation<'a> {
-    fn of(writer: Writer<'_>, taste: Taste<'_>, request: &'a Request, written: &Written) -> Self {
-        let mut messages = written.of(request, |message| {
-            let wires = writer.written(message, 0);
-            let length = length(&wires);
-            (Arc::new(wires), length)
-        });
-        let content = Said::Text((&request.system).into());
-        let mut system = (!request.system.is_empty()).then_some(match taste.system {
-            "developer" => Wire::Developer { content },
-            _ => Wire::System { content, copilot_cache_control: None },
-        });
-        if taste.marks != Marks::None {
-            system.iter_mut().for_each(|wire| wire.mark(writer.marks, writer.mark));
-            let mut left = MARKED;
-            for (wires, message) in messages.iter_mut().zip(&request.messages).rev() {
-                let marks = left.min(wires.len());
-                if marks > 0 {
-                    *wires = Arc::new(writer.written(message, marks));
-                }
-                left -= marks;
-                if left == 0 {
-                    break;
-                }
-            }
-        }
-        Self { system, messages }
-    }
-}
-
-impl Serialize for Conversation<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        if let Some(system) = &self.system {
-            list.serialize_element(system)?;
-        }
-        for wire in self.messages.iter().flat_map(|wires| wires.iter()) {
-            list.serialize_element(wire)?;
-        }
-        list.end()
-    }
-}
-
 /// What the form of a message depends on beside itself.
 #[derive(Clone, Copy)]
 struct Writer<'a> {
@@ -175,11 +124,39 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// How many marks the last messages have, the very last one first, as far as any has: a message of the conversation
+    /// can be some of the wire, or none.
+    fn marks_of_last(self, request: &Request) -> Vec<usize> {
+        let (mut marks, mut left) = (Vec::new(), if self.marks == Marks::None { 0 } else { MARKED });
+        for message in request.messages.iter().rev() {
+            if left == 0 {
+                break;
+            }
+            let here = left.min(self.wires(message).len());
+            marks.push(here);
+            left -= here;
+        }
+        marks
+    }
+
+    fn system(self, words: &str, role: &str, elements: &mut Elements) {
+        if words.is_empty() {
+            return;
+        }
+        let content = Said::Text(words.into());
+        let mut system = match role {
+            "developer" => Wire::Developer { content },
+            _ => Wire::System { content, copilot_cache_control: None },
+        };
+        system.mark(self.marks, self.mark);
+        elements.push(&system);
+    }
+
     /// A message as messages of the wire, with marks on the last `marks` of them.
-    fn written(self, message: &Message, marks: usize) -> Vec<Box<RawValue>> {
+    fn write(self, message: &Message, marks: usize, elements: &mut Elements) {
         let mut wires = self.wires(message);
         wires.iter_mut().rev().take(marks).for_each(|wire| wire.mark(self.marks, self.mark));
-        wires.iter().map(raw).collect()
+        wires.iter().for_each(|wire| elements.push(wire));
     }
 
     fn wires<'m>(self, message: &'m Message) -> Vec<Wire<'m>>

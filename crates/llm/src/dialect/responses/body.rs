@@ -1,20 +1,18 @@
 //! A [`Request`] as the bytes of a responses request.
 
-use std::sync::Arc;
-
+use bytes::Bytes;
 use serde::Serialize as Derive;
-use serde::ser::{Serialize, SerializeSeq, Serializer};
+use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use super::items::{Written, items};
+use super::items::{Writer, Written};
 use super::options::Options;
+use crate::dialect::conversation::{Elements, Gap};
 use crate::dialect::fields::Fields;
-use crate::dialect::written::{body, length};
 use crate::manners::Manners;
 use crate::schema::is_strict;
 use crate::steering::STRICT;
-use crate::{Request, ToolSpec};
+use crate::{Message, Request, ToolSpec};
 
 /// The tools array exactly as it is sent.
 pub(super) fn tools(specs: &[ToolSpec]) -> Value {
@@ -23,23 +21,30 @@ pub(super) fn tools(specs: &[ToolSpec]) -> Value {
 }
 
 /// The body. Equal requests give equal bytes, whatever is in `written`, which must be used with one provider only.
-pub(super) fn bytes(provider: &str, manners: Manners, request: &Request, written: &Written) -> Vec<u8> {
+pub(super) fn bytes(provider: &str, manners: Manners, request: &Request, written: &Written) -> Bytes {
     let options = Options::of(request);
-    let items = items(provider, request, options.stored, written);
-    let texts = request.system.len() + items.iter().map(|items| length(&**items)).sum::<usize>();
     let instructs = match manners {
         Manners::Plain | Manners::Copilot => false,
         Manners::ChatGpt => true,
     };
-    body(&Body { request, options, instructs, items }, texts)
+    let writer = Writer { provider, model: &request.model, stored: options.stored };
+    let body = |gap: &Gap| serde_json::to_writer(gap, &Body { request, options: &options, instructs, items: gap });
+    let around = Gap::default().around(body);
+    let opening = |elements: &mut Elements| {
+        if !instructs && !request.system.is_empty() {
+            elements.push(&System { r#type: "message", role: options.system, content: &request.system });
+        }
+    };
+    let write = |message: &Message, _: usize, elements: &mut Elements| writer.write(message, elements);
+    written.of(options.stored).body(request, 0, &around, opening, write)
 }
 
 struct Body<'a> {
     request: &'a Request,
-    options: Options,
+    options: &'a Options,
     /// Whether the system prompt is a field of its own, also where it is empty.
     instructs: bool,
-    items: Vec<Arc<Vec<Box<RawValue>>>>,
+    items: &'a Gap,
 }
 
 impl Serialize for Body<'_> {
@@ -48,9 +53,7 @@ impl Serialize for Body<'_> {
         let mut fields = Fields::new(serializer.serialize_map(None)?, &options.extra);
         fields.field("model", Some(&request.model))?;
         fields.field("instructions", instructs.then_some(&request.system))?;
-        let system = Some(System { r#type: "message", role: options.system, content: &request.system });
-        let system = system.filter(|_| !instructs && !request.system.is_empty());
-        fields.field("input", Some(Input { system, items }))?;
+        fields.field("input", Some(items))?;
         fields.field("temperature", options.temperature)?;
         fields.field("top_p", options.top_p)?;
         fields.field("max_output_tokens", options.max_output)?;
@@ -74,24 +77,6 @@ struct System<'a> {
     r#type: &'static str,
     role: &'static str,
     content: &'a str,
-}
-
-struct Input<'a> {
-    system: Option<System<'a>>,
-    items: &'a [Arc<Vec<Box<RawValue>>>],
-}
-
-impl Serialize for Input<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        if let Some(system) = &self.system {
-            list.serialize_element(system)?;
-        }
-        for item in self.items.iter().flat_map(|items| items.iter()) {
-            list.serialize_element(item)?;
-        }
-        list.end()
-    }
 }
 
 struct Tools<'a> {

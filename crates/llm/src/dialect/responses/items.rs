@@ -1,17 +1,14 @@
 //! The conversation as items of the wire.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::parts::{Part, Told, said, told};
 use crate::dialect::arguments::readable;
-use crate::dialect::written::{length, raw};
-use crate::kept::Kept;
-use crate::{AssistantPart, Item, Message, Request};
+use crate::dialect::conversation::{Conversations, Elements};
+use crate::{AssistantPart, Item, Message};
 
 /// The keys of a vendor's own form of a message, a thought, a call.
 pub(super) mod key {
@@ -27,29 +24,20 @@ pub(super) mod key {
     pub(in super::super) const REFUSED: &str = "refused";
 }
 
-/// The JSON of messages of the conversation before, once for each way to write them.
+/// What the conversations before were sent in, once for each way to write them.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     /// For a vendor who keeps the conversation.
-    pub(super) stored: Kept<Vec<Box<RawValue>>>,
+    stored: Conversations,
     /// For one who does not.
-    pub(super) sent: Kept<Vec<Box<RawValue>>>,
+    sent: Conversations,
 }
 
-/// The items of the messages of `request`. `stored` says whether the vendor keeps the conversation.
-pub(super) fn items(
-    provider: &str,
-    request: &Request,
-    stored: bool,
-    written: &Written,
-) -> Vec<Arc<Vec<Box<RawValue>>>> {
-    let kept = if stored { &written.stored } else { &written.sent };
-    let writer = Writer { provider, model: &request.model, stored };
-    kept.of(request, |message| {
-        let items: Vec<_> = writer.wires(message).iter().map(raw).collect();
-        let length = length(&items);
-        (Arc::new(items), length)
-    })
+impl Written {
+    /// Those of a vendor who keeps the conversation, or of one who does not.
+    pub(super) fn of(&self, stored: bool) -> &Conversations {
+        if stored { &self.stored } else { &self.sent }
+    }
 }
 
 /// Longest id of a call that the interface takes, in bytes. Ids of other vendors may be longer.
@@ -131,13 +119,19 @@ impl Wire<'_> {
 
 /// What the form of a message depends on beside itself.
 #[derive(Clone, Copy)]
-struct Writer<'a> {
-    provider: &'a str,
-    model: &'a str,
-    stored: bool,
+pub(super) struct Writer<'a> {
+    pub(super) provider: &'a str,
+    pub(super) model: &'a str,
+    /// Whether the vendor keeps the conversation.
+    pub(super) stored: bool,
 }
 
 impl Writer<'_> {
+    /// The items of a message.
+    pub(super) fn write(self, message: &Message, elements: &mut Elements) {
+        self.wires(message).iter().for_each(|wire| elements.push(wire));
+    }
+
     fn wires<'m>(self, message: &'m Message) -> Vec<Wire<'m>> {
         match message {
             Message::User { content } => vec![Wire::Said { r#type: "message", role: "user", content: said(content) }],

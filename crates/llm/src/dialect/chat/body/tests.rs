@@ -16,7 +16,7 @@ fn listener(thinking_field: Option<&str>) -> Listener {
 }
 
 fn cold(thinking_field: Option<&str>, request: &Request) -> Vec<u8> {
-    bytes(&listener(thinking_field), request, &Written::default())
+    bytes(&listener(thinking_field), request, &Conversations::default()).into()
 }
 
 /// One line for each field, and for each message and tool.
@@ -339,7 +339,7 @@ fn copilot_has_marks_of_its_own() {
     let says = |model: &str, want: Expect| {
         let request = Request { model: model.to_owned(), ..request.clone() };
         let copilot = Listener { manners: crate::Manners::Copilot, ..listener(None) };
-        let body = bytes(&copilot, &request, &Written::default());
+        let body = bytes(&copilot, &request, &Conversations::default());
         let body: Value = serde_json::from_slice(&body).unwrap();
         want.assert_eq(&body["messages"].as_array().unwrap().iter().map(|one| format!("{one}\n")).collect::<String>());
     };
@@ -422,10 +422,10 @@ proptest! {
         requests in requests(),
         field in prop::option::of(Just("reasoning_content")),
     ) {
-        let written = Written::default();
+        let written = Conversations::default();
         for request in &requests {
             let warm = bytes(&listener(field), request, &written);
-            prop_assert_eq!(String::from_utf8(warm), String::from_utf8(cold(field, request)));
+            prop_assert_eq!(String::from_utf8(warm.into()), String::from_utf8(cold(field, request)));
         }
     }
 }
@@ -461,7 +461,8 @@ fn what_may_not_be_called_is_not_offered() {
 /// The body for `listener`, a line for each field and message.
 #[track_caller]
 fn heard(listener: &Listener, request: &Request, want: Expect) {
-    let body: Map<String, Value> = serde_json::from_slice(&bytes(listener, request, &Written::default())).unwrap();
+    let body: Map<String, Value> =
+        serde_json::from_slice(&bytes(listener, request, &Conversations::default())).unwrap();
     let mut lines = String::new();
     for (field, value) in body.iter().filter(|(field, _)| !matches!(field.as_str(), "model" | "stream")) {
         match value.as_array() {

@@ -1,15 +1,17 @@
 //! Requests and the bodies they become.
 
+use std::sync::Arc;
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
 use super::*;
 use crate::dialect::histories::requests;
-use crate::{AssistantPart, Content, Format, Item, Message, ToolChoice, ToolResult};
+use crate::{AssistantPart, Content, Format, Item, ToolChoice, ToolResult};
 
 fn cold(request: &Request) -> Vec<u8> {
-    bytes("v", Manners::Plain, request, &Written::default())
+    bytes("v", Manners::Plain, request, &Written::default()).into()
 }
 
 /// One line for each field, and for each item and tool.
