@@ -1,4 +1,4 @@
-"""A server of FastMCP's behind its own OAuth. Arguments: the port."""
+"""A server of FastMCP's behind its own OAuth. Arguments: the port, and how it speaks (`http` or `sse`)."""
 import sys
 
 from fastmcp import FastMCP
@@ -17,4 +17,4 @@ def greet(name: str) -> str:
     return f"Hello, {name}."
 
 
-server.run(transport="http", host="127.0.0.1", port=port, show_banner=False)
+server.run(transport=sys.argv[2], host="127.0.0.1", port=port, show_banner=False)

@@ -116,14 +116,25 @@ fn page(mut visitor: TcpStream) {
 
 #[test]
 fn one_signs_in_at_a_server_that_somebody_else_made() {
+    signs_in("http", "mcp");
+}
+
+#[test]
+fn one_signs_in_at_a_server_that_speaks_the_older_way() {
+    signs_in("sse", "sse");
+}
+
+/// Signs in at a server that speaks as `transport` at `path`, calls its tool, and lets what it gave run out.
+#[track_caller]
+fn signs_in(transport: &str, path: &str) {
     let Some(bin) = python() else { return };
     let port = free_port();
     let machine = Machine::uncaged(&[]);
     let script = machine.root().join("guarded.py");
     std::fs::write(&script, include_str!("mcp_guarded.py")).unwrap();
-    let service = Service::at(port, Command::new(bin.join("python")).arg(&script).arg(port.to_string()));
+    let service = Service::at(port, Command::new(bin.join("python")).arg(&script).args([&port.to_string(), transport]));
     let oauth = json!({"callbackPort": free_port()});
-    let there = json!({"type": "remote", "url": format!("{}/mcp", service.url), "oauth": oauth, "timeout": 120_000});
+    let there = json!({"type": "remote", "url": format!("{}/{path}", service.url), "oauth": oauth, "timeout": 120_000});
     machine.write("opencode.json", &json!({"mcp": {"guarded": there}}).to_string());
     let listed = machine.haft(&["mcp", "list"]).ok().out;
     assert!(listed.contains("guarded  wants you to sign in: haft mcp auth guarded"), "{listed}");

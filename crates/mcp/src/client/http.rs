@@ -63,13 +63,19 @@ pub(super) async fn connect(
         Missed::Unreached(why) => Err(Failure::Broken(why.clone())),
         Missed::Otherwise(why) => {
             let older = async {
-                let stream = EventStream::open(client, url, headers).await?;
+                let signing = match signing {
+                    None => None,
+                    // What it refuses then says more than why there is no token.
+                    Some((store, account)) => oauth::authorized(store, account, client.clone()).await.ok(),
+                };
+                let stream = EventStream::open(client, signing, url, headers).await?;
                 Handler(Arc::clone(traffic)).serve(stream).await.map_err(|error| missed(&error))
             };
-            within(limit, older).await.map_err(|missed| match missed {
-                Missed::Refused(_) => Failure::NeedsAuth,
-                Missed::Unreached(_) | Missed::Otherwise(_) => Failure::Broken(why.clone()),
-            })
+            match within(limit, older).await {
+                Ok(service) => Ok(service),
+                Err(Missed::Refused(challenge)) => Err(refused(signing, challenge.as_deref(), limit).await),
+                Err(Missed::Unreached(_) | Missed::Otherwise(_)) => Err(Failure::Broken(why.clone())),
+            }
         }
     }
 }

@@ -7,12 +7,13 @@ use std::mem;
 
 use futures::StreamExt;
 use haft_net::Url;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, StatusCode};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::{Client, RequestBuilder, StatusCode};
 use rmcp::RoleClient;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use rmcp::transport::auth::AuthClient;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -26,6 +27,8 @@ const MAX_WAITING: usize = 16;
 pub(super) struct EventStream {
     client: Client,
     headers: HeaderMap,
+    /// What signs each request, where somebody signed in.
+    signing: Option<AuthClient<Client>>,
     /// Where our messages go.
     endpoint: Url,
     messages: mpsc::Receiver<String>,
@@ -33,18 +36,24 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    /// Opens the stream at `url`, and waits until the server has said where messages go.
+    /// Opens the stream at `url`, and waits until the server has said where messages go. `signing` has the token that is
+    /// shown, if there is one.
     pub(super) async fn open(
         client: Client,
+        signing: Option<AuthClient<Client>>,
         url: Url,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<Self, Missed> {
         let otherwise = |why: String| Missed::Otherwise(why);
         let headers: HeaderMap = headers.into_iter().collect();
         let asked = client.get(url.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
-        let answer = asked.send().await.map_err(|error| otherwise(haft_tool::with_causes(&error)))?;
+        let answer = signed(asked, signing.as_ref()).await.send().await;
+        let answer = answer.map_err(|error| otherwise(haft_tool::with_causes(&error)))?;
         match answer.status() {
-            StatusCode::UNAUTHORIZED => return Err(Missed::Refused(None)),
+            StatusCode::UNAUTHORIZED => {
+                let challenge = answer.headers().get(WWW_AUTHENTICATE).and_then(|challenge| challenge.to_str().ok());
+                return Err(Missed::Refused(challenge.map(str::to_owned)));
+            }
             status if !status.is_success() => return Err(otherwise(format!("it answered {status}"))),
             _ => {}
         }
@@ -85,7 +94,19 @@ impl EventStream {
             messages.close();
             return Err(otherwise("it wants messages to go to another server".to_owned()));
         }
-        Ok(Self { client, headers, endpoint: there, messages, _reading: reading })
+        Ok(Self { client, headers, signing, endpoint: there, messages, _reading: reading })
+    }
+}
+
+/// `request` with the token of `signing`, made new where it is about to end. Without one the server says what it wants.
+async fn signed(request: RequestBuilder, signing: Option<&AuthClient<Client>>) -> RequestBuilder {
+    let token = match signing {
+        Some(signing) => signing.get_access_token().await.ok(),
+        None => None,
+    };
+    match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
     }
 }
 
@@ -97,9 +118,11 @@ impl Transport<RoleClient> for EventStream {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let request = self.client.post(self.endpoint.clone()).headers(self.headers.clone());
+        let signing = self.signing.clone();
         async move {
             let message: ClientJsonRpcMessage = message;
-            let answer = request.json(&message).send().await.map_err(io::Error::other)?;
+            let request = signed(request.json(&message), signing.as_ref()).await;
+            let answer = request.send().await.map_err(io::Error::other)?;
             answer.error_for_status().map(drop).map_err(io::Error::other)
         }
     }
