@@ -165,10 +165,12 @@ enum Failed {
 impl Failed {
     fn from_code(extended: u32) -> Self {
         const NO_ROOM_FOR_SHARED_MEMORY: u32 = 4874;
+        // The same where its file is new: not even three bytes.
+        const NO_BEGINNING_OF_SHARED_MEMORY: u32 = 4618;
         // A quota, or a limit on the size of files: SQLite knows only the full disk by name.
         const NOT_WRITTEN: u32 = 778;
         match (extended, extended & 0xff) {
-            (NO_ROOM_FOR_SHARED_MEMORY | NOT_WRITTEN, _) | (_, 13) => Failed::Full,
+            (NO_ROOM_FOR_SHARED_MEMORY | NO_BEGINNING_OF_SHARED_MEMORY | NOT_WRITTEN, _) | (_, 13) => Failed::Full,
             // No permission, read-only, cannot be opened.
             (_, 3 | 8 | 14) => Failed::NotWritable,
             (_, 5 | 6) => Failed::Locked,
@@ -205,6 +207,7 @@ mod tests {
     #[test]
     fn extended_codes_are_sorted_by_their_kind() {
         check(13, Failed::Full);
+        check(4618, Failed::Full);
         check(4874, Failed::Full);
         check(778, Failed::Full);
         check(8, Failed::NotWritable);
