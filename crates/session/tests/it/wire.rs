@@ -81,7 +81,7 @@ fn tools() -> Vec<Spec> {
 
 /// The body that `target` would be sent.
 fn body(target: &Target, history: &History) -> Vec<u8> {
-    target.model.provider.body(assemble("Be brief.", history, &tools(), &target.model))
+    target.model.provider.body(assemble("Be brief.", history, &tools(), &target.model)).into()
 }
 
 /// What is wrong with the body that `target` would be sent.
