@@ -166,35 +166,9 @@ impl<'de, A: MapAccess<'de>> VariantAccess<'de> for Rest<'de, A> {
 }
 
 /// A text, borrowed where it can be.
-struct Text<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Text<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Words(PhantomData))
-    }
-}
-
-struct Words<'de>(PhantomData<&'de str>);
-
-impl<'de> Visitor<'de> for Words<'de> {
-    type Value = Text<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-        Ok(Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-        Ok(Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Text<'de>, E> {
-        Ok(Text(Cow::Owned(text)))
-    }
-}
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A value that stands before the tag. Mostly a name, which is not copied.
 enum Held<'de> {
