@@ -143,10 +143,10 @@ async fn fill(path: &Path, messages: usize, parts: usize) -> Result<()> {
         vec![Event::SessionCreated { session_id: session_id.clone(), info: serde_json::from_value(info)? }];
     for n in 0..messages {
         let info = if n % 5 == 0 {
-            json!({"role": "user", "id": format!("msg_{n}"), "sessionID": SESSION, "time": {"created": n}, "agent": "build",
+            json!({"role": "user", "id": format!("msg_{n:05}"), "sessionID": SESSION, "time": {"created": n}, "agent": "build",
                    "model": {"providerID": "v", "modelID": "m"}})
         } else {
-            json!({"role": "assistant", "id": format!("msg_{n}"), "sessionID": SESSION, "parentID": format!("msg_{}", n / 5 * 5),
+            json!({"role": "assistant", "id": format!("msg_{n:05}"), "sessionID": SESSION, "parentID": format!("msg_{:05}", n / 5 * 5),
                    "time": {"created": n, "completed": n}, "modelID": "m", "providerID": "v", "mode": "build", "agent": "build",
                    "path": {"cwd": "/p", "root": "/p"}, "cost": 0.01, "finish": "tool-calls",
                    "tokens": {"input": 900, "output": 40, "reasoning": 0, "cache": {"read": 8000, "write": 100}}})
@@ -163,9 +163,9 @@ async fn fill(path: &Path, messages: usize, parts: usize) -> Result<()> {
                     json!({"type": "text", "text": "Some words about what was found there. ".repeat(5), "time": {"start": 1, "end": 2}})
                 }
             };
-            part["id"] = json!(format!("prt_{n}x{m}"));
+            part["id"] = json!(format!("prt_{n:05}x{m}"));
             part["sessionID"] = json!(SESSION);
-            part["messageID"] = json!(format!("msg_{n}"));
+            part["messageID"] = json!(format!("msg_{n:05}"));
             let part = serde_json::from_value(part)?;
             events.push(Event::PartUpdated { session_id: session_id.clone(), part, time: 1 });
         }

@@ -34,11 +34,6 @@ impl Turned {
 }
 
 impl History {
-    /// An empty one with room for as many messages.
-    pub fn with_capacity(messages: usize) -> Self {
-        Self { turned: Vec::with_capacity(messages), messages: HashMap::with_capacity(messages) }
-    }
-
     /// All messages, oldest first.
     pub fn messages(&self) -> &[Turned] {
         &self.turned
@@ -129,20 +124,16 @@ fn find<'a>(parts: &'a mut [Part], id: &PartId) -> Option<&'a mut Part> {
     parts.iter_mut().rfind(|part| part.id == *id)
 }
 
-impl Extend<Turned> for History {
-    /// Puts messages that are not there yet behind the others.
-    fn extend<I: IntoIterator<Item = Turned>>(&mut self, messages: I) {
-        let from = self.turned.len();
-        self.turned.extend(messages);
-        self.note_places(from);
+impl From<Vec<Turned>> for History {
+    fn from(turned: Vec<Turned>) -> Self {
+        let mut history = Self { messages: HashMap::with_capacity(turned.len()), turned };
+        history.note_places(0);
+        history
     }
 }
 
 impl FromIterator<Turned> for History {
     fn from_iter<I: IntoIterator<Item = Turned>>(messages: I) -> Self {
-        let messages = messages.into_iter();
-        let mut history = Self::with_capacity(messages.size_hint().0);
-        history.extend(messages);
-        history
+        Self::from(messages.into_iter().collect::<Vec<_>>())
     }
 }

@@ -29,7 +29,7 @@ pub use id::{AskId, BadId, EventId, Id, MessageId, OutputId, PartId, QuestionId,
 pub use message::{
     Assistant, CacheTokens, Failure, Message, MessageTime, ModelRef, OutputFormat, Paths, Tokens, TurnSummary, User,
 };
-pub use part::{PLUGIN, Part, PartKind, RetryTime, Span, ToolSpan, ToolState};
+pub use part::{PLUGIN, Part, PartKind, RetryTime, Span, Subtask, ToolSpan, ToolState};
 pub use question::{Answers, Choice, Inquiry, Question};
 pub use session::{
     FileDiff, FileStatus, Revert, RuleAction, Session, SessionModel, SessionRule, SessionSummary, SessionTime, Share,

@@ -174,10 +174,10 @@ pub struct Assistant {
     pub finish: Option<String>,
     /// What went wrong, if anything did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
+    pub error: Option<Box<Failure>>,
     /// The answer in the form that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub structured: Option<Value>,
+    pub structured: Option<Box<Value>>,
     /// Whether it sums up all that came before, instead of answering.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub summary: bool,

@@ -26,6 +26,18 @@ pub struct Part {
 }
 
 impl PartKind {
+    /// How far the tool call is, where it is one.
+    pub fn state(&self) -> Option<&ToolState> {
+        let PartKind::Tool { state, .. } = self else { return None };
+        Some(state)
+    }
+
+    /// The same, to be changed.
+    pub fn state_mut(&mut self) -> Option<&mut ToolState> {
+        let PartKind::Tool { state, .. } = self else { return None };
+        Some(state)
+    }
+
     /// The plug-in that says it, where it is words and one does.
     pub fn plugin(&self) -> Option<&str> {
         let PartKind::Text { metadata: Some(metadata), .. } = self else { return None };
@@ -36,6 +48,8 @@ impl PartKind {
 tagged! {
     tag: "type", rename_all: "kebab-case",
     /// What a part is.
+    ///
+    /// Long sessions hold tens of thousands: what is large stands apart, so that the small ones are small.
     pub enum PartKind {
         /// Words of the person or of the model.
         Text {
@@ -52,7 +66,7 @@ tagged! {
             time: Option<Span>,
             /// The vendor's own item, to be given back to it unchanged.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            metadata: Option<Object>,
+            metadata: Option<Box<Object>>,
         },
         /// The model's thinking.
         Reasoning {
@@ -62,7 +76,7 @@ tagged! {
             time: Span,
             /// The vendor's own item (a signature, encrypted thoughts), to be given back to it unchanged.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            metadata: Option<Object>,
+            metadata: Option<Box<Object>>,
         },
         /// A file that came with a prompt or out of a tool.
         File {
@@ -75,7 +89,7 @@ tagged! {
             url: String,
             /// Where in a prompt it is named, as whoever sent it wrote that.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            source: Option<Object>,
+            source: Option<Box<Object>>,
         },
         /// A tool call.
         Tool {
@@ -85,10 +99,10 @@ tagged! {
             /// The tool.
             tool: String,
             /// How far it is.
-            state: ToolState,
+            state: Box<ToolState>,
             /// The vendor's own item, to be given back to it unchanged.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            metadata: Option<Object>,
+            metadata: Option<Box<Object>>,
         },
         /// Something of the vendor's own that is neither words nor a call, to be given back to it unchanged.
         Vendor {
@@ -101,32 +115,16 @@ tagged! {
             name: String,
             /// Where in a prompt it is named, as whoever sent it wrote that.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            source: Option<Object>,
+            source: Option<Box<Object>>,
         },
         /// The person started a sub-agent by a command.
-        Subtask {
-            /// What it is to do.
-            prompt: String,
-            /// The same in a few words.
-            description: String,
-            /// The agent.
-            agent: String,
-            /// The command it came from.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            command: Option<String>,
-            /// The model that the command names for it.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            model: Option<ModelRef>,
-            /// Which named set of that model's options.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            variant: Option<String>,
-        },
+        Subtask(Box<Subtask>),
         /// Asking the model failed, and it was asked again.
         Retry {
             /// How often it had failed, from 1.
             attempt: u32,
             /// Why.
-            error: Failure,
+            error: Box<Failure>,
             /// When; only the beginning is told.
             time: RetryTime,
         },
@@ -171,6 +169,26 @@ tagged! {
     }
 }
 
+/// What a sub-agent that a command started is to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subtask {
+    /// What it is to do.
+    pub prompt: String,
+    /// The same in a few words.
+    pub description: String,
+    /// The agent.
+    pub agent: String,
+    /// The command it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The model that the command names for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRef>,
+    /// Which named set of that model's options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+}
+
 impl Part {
     /// Whether anything about it may still change: growing words, a call without a result.
     pub fn is_open(&self) -> bool {
@@ -178,7 +196,7 @@ impl Part {
             PartKind::Text { time, .. } => time.as_ref().is_some_and(|time| time.end.is_none()),
             PartKind::Reasoning { time, .. } => time.end.is_none(),
             PartKind::Tool { state, .. } => {
-                matches!(state, ToolState::Pending { .. } | ToolState::Running { .. })
+                matches!(**state, ToolState::Pending { .. } | ToolState::Running { .. })
             }
             PartKind::File { .. }
             | PartKind::Vendor { .. }

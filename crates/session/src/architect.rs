@@ -59,7 +59,7 @@ pub async fn design(setup: Setup, description: &str, taken: &[String]) -> Result
         Message::Assistant(answer) => answer.structured.clone(),
         Message::User(_) => None,
     });
-    given.as_ref().and_then(read).ok_or_else(|| SessionError::Refused("the model gave no agent".to_owned()))
+    given.as_deref().and_then(read).ok_or_else(|| SessionError::Refused("the model gave no agent".to_owned()))
 }
 
 /// The form of the answer.

@@ -193,7 +193,7 @@ fn speaks(turned: &Turned, model: &ModelRef) -> bool {
     let says = |part: &Part| match &part.kind {
         PartKind::Text { text, .. } => !text.trim().is_empty(),
         PartKind::Tool { .. } => true,
-        PartKind::Reasoning { metadata, .. } => item(metadata.as_ref()),
+        PartKind::Reasoning { metadata, .. } => item(metadata.as_deref()),
         PartKind::Vendor { metadata } => item(Some(metadata)),
         PartKind::File { .. }
         | PartKind::Agent { .. }
@@ -287,8 +287,8 @@ fn shown(part: &Part) -> Option<Content> {
         // Blank words are refused by some vendors, and say nothing to any.
         PartKind::Text { text, ignored: false, .. } if !text.trim().is_empty() => Some(Content::text(text)),
         PartKind::File { mime, filename, url, .. } => media(mime, filename.as_deref(), url),
-        PartKind::Subtask { description, agent, .. } => {
-            Some(Content::text(format!("The user gave a task to the agent {agent}: {description}")))
+        PartKind::Subtask(task) => {
+            Some(Content::text(format!("The user gave a task to the agent {}: {}", task.agent, task.description)))
         }
         PartKind::Text { .. }
         | PartKind::Reasoning { .. }
@@ -321,11 +321,11 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef, ids: &mut Ids
         match &part.kind {
             PartKind::Text { text, metadata, .. } => {
                 if !text.trim().is_empty() {
-                    said.push(AssistantPart::Text { text: text.clone(), item: item(metadata.as_ref()) });
+                    said.push(AssistantPart::Text { text: text.clone(), item: item(metadata.as_deref()) });
                 }
             }
             PartKind::Reasoning { text, metadata, .. } => {
-                let item = item(metadata.as_ref());
+                let item = item(metadata.as_deref());
                 // Thoughts of another model are of no use to this one.
                 if same && (!text.is_empty() || item.is_some()) {
                     said.push(AssistantPart::Reasoning { text: text.clone(), item });
@@ -337,7 +337,7 @@ fn answer(assistant: &Assistant, parts: &[Part], model: &ModelRef, ids: &mut Ids
                     id: id.clone(),
                     name: callable(tool),
                     arguments: arguments(state),
-                    item: item(metadata.as_ref()),
+                    item: item(metadata.as_deref()),
                 });
                 let (content, is_error) = result(state);
                 results.push(ToolResult { id, name: callable(tool), content, is_error });

@@ -178,7 +178,7 @@ impl Notice {
             ("title".to_owned(), Value::from(self.title.as_str())),
         ]);
         let text = self.text.clone();
-        PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: Some(metadata) }
+        PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: Some(Box::new(metadata)) }
     }
 }
 
@@ -188,12 +188,12 @@ pub(crate) fn unreported(messages: &[Turned]) -> Vec<(SessionId, String)> {
     let mut open: BTreeMap<SessionId, String> = BTreeMap::new();
     let id = |value: Option<&Value>| value.and_then(Value::as_str).and_then(|id| SessionId::parse(id).ok());
     for part in messages.iter().flat_map(|turned| &turned.parts) {
+        if let Some(ToolState::Completed { metadata, title, .. }) = part.kind.state()
+            && metadata.get("background").is_some_and(|behind| *behind == Value::Bool(true))
+        {
+            open.extend(id(metadata.get("sessionId")).map(|id| (id, title.clone())));
+        }
         match &part.kind {
-            PartKind::Tool { state: ToolState::Completed { metadata, title, .. }, .. }
-                if metadata.get("background").is_some_and(|behind| *behind == Value::Bool(true)) =>
-            {
-                open.extend(id(metadata.get("sessionId")).map(|id| (id, title.clone())));
-            }
             PartKind::Text { synthetic: true, metadata: Some(metadata), .. } => {
                 if let Some(id) = id(metadata.get("task")) {
                     open.remove(&id);

@@ -221,8 +221,8 @@ pub(crate) fn part(planned: &Planned, name: &str, session: &SessionId, message: 
         kind: PartKind::Tool {
             call_id: planned.call.clone(),
             tool: name.to_owned(),
-            state,
-            metadata: planned.metadata.clone(),
+            state: Box::new(state),
+            metadata: planned.metadata.clone().map(Box::new),
         },
     }
 }

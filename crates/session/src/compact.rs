@@ -394,7 +394,7 @@ impl Turn<'_> {
         let mut answer = answer.clone();
         let mut events = self.closed(&answer.id, why);
         answer.time.completed = Some(self.setup.clock.now_ms());
-        answer.error = Some(why.clone());
+        answer.error = Some(Box::new(why.clone()));
         events.push(self.answered(&answer));
         self.record_all(events).await
     }

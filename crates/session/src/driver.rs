@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft_permission::Asker;
-use haft_protocol::{Event, Failure, History, Message, MessageId, PartKind, Session as Record, Status, ToolState};
+use haft_protocol::{Event, Failure, History, Message, MessageId, Session as Record, Status, ToolState};
 use haft_store::Lease;
 use haft_tool::{Belongings, Marks};
 use tokio::sync::{mpsc, oneshot};
@@ -428,7 +428,7 @@ pub(crate) fn memory(
 
 /// The instruction files that a call told the model of.
 fn loaded(part: &haft_protocol::Part) -> Vec<&str> {
-    let PartKind::Tool { state: ToolState::Completed { metadata, .. }, .. } = &part.kind else { return Vec::new() };
+    let Some(ToolState::Completed { metadata, .. }) = part.kind.state() else { return Vec::new() };
     let loaded = metadata.get("loaded").and_then(|loaded| loaded.as_array());
     loaded.into_iter().flatten().filter_map(|path| path.as_str()).collect()
 }

@@ -153,6 +153,7 @@ impl Fold {
 
     fn call_event(&self, part: PartId, id: &str, name: &str, raw: String, metadata: Option<Object>) -> Event {
         let state = ToolState::Pending { input: Object::new(), raw };
+        let (state, metadata) = (Box::new(state), metadata.map(Box::new));
         self.part_event(part, PartKind::Tool { call_id: id.to_owned(), tool: name.to_owned(), state, metadata })
     }
 
@@ -164,6 +165,7 @@ impl Fold {
 
 fn words(open: &Open, end: Option<u64>, metadata: Option<Object>) -> PartKind {
     let (text, time) = (open.text.clone(), Span { start: open.start, end });
+    let metadata = metadata.map(Box::new);
     match open.thinking {
         true => PartKind::Reasoning { text, time, metadata },
         false => PartKind::Text { text, synthetic: false, ignored: false, time: Some(time), metadata },

@@ -110,7 +110,7 @@ fn copied(history: &History, taken: usize, point: Option<&Point>, copy: &Session
 /// A part as a part of another message, with the files that hang on it.
 fn moved(part: &Part, session: &SessionId, message: &MessageId, clock: &Clock) -> Part {
     let mut kind = part.kind.clone();
-    if let PartKind::Tool { state: ToolState::Completed { attachments, .. }, .. } = &mut kind {
+    if let Some(ToolState::Completed { attachments, .. }) = kind.state_mut() {
         attachments.iter_mut().for_each(|file| *file = moved(file, session, message, clock));
     }
     Part { id: clock.mint(), session_id: session.clone(), message_id: message.clone(), kind }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use haft_protocol::{MessageId, ModelRef, Object, OutputFormat, PartKind};
+use haft_protocol::{MessageId, ModelRef, Object, OutputFormat, PartKind, Subtask};
 use haft_tool::{Output, ToolError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -132,7 +132,7 @@ impl Intake {
         for (mention, leave) in named {
             self.show(&id, &prompt.text, &mention, leave, &mut shown).await?;
         }
-        let metadata = prompt.plugin.as_deref().map(|plugin| by(plugin, Object::new()));
+        let metadata = prompt.plugin.as_deref().map(|plugin| Box::new(by(plugin, Object::new())));
         let words = PartKind::Text { text, synthetic: false, ignored: false, time: None, metadata };
         let words = if prompt.parts.is_empty() { vec![words] } else { prompt.parts.clone() };
         let mut parts: Vec<PartKind> = words.into_iter().chain(shown.parts).collect();
@@ -334,14 +334,14 @@ fn arguments(prompt: &Prompt) -> &str {
 /// The part that stands for the work of `command`, whose words are `prompt`.
 fn subtask(command: &Command, cast: &Cast, prompt: String) -> PartKind {
     let model = command.model.as_deref().and_then(|model| model.split_once('/'));
-    PartKind::Subtask {
+    PartKind::Subtask(Box::new(Subtask {
         prompt,
         description: command.description.clone().unwrap_or_else(|| format!("/{}", command.name)),
         agent: command.agent.clone().unwrap_or_else(|| cast.agent.name.clone()),
         command: Some(command.name.clone()),
         model: model.map(|(vendor, model)| ModelRef { provider_id: vendor.to_owned(), model_id: model.to_owned() }),
         variant: command.variant.clone(),
-    }
+    }))
 }
 
 /// The file or folder that a mention names: below the home, the working folder or the top of the work tree.
@@ -409,7 +409,7 @@ impl Shown {
         if !output.text.is_empty() {
             self.say(output.text);
         }
-        let source = Some(named.source(text));
+        let source = Some(Box::new(named.source(text)));
         if output.attachments.is_empty() {
             let (mime, filename) = ("text/plain".to_owned(), Some(uri.clone()));
             return self.parts.push(PartKind::File { mime, filename, url: uri.clone(), source });

@@ -189,7 +189,7 @@ fn rename(part: &mut Part, session: &SessionId, message: &MessageId, clock: &Clo
     part.id = clock.mint();
     part.session_id = session.clone();
     part.message_id = message.clone();
-    if let PartKind::Tool { state: ToolState::Completed { attachments, .. }, .. } = &mut part.kind {
+    if let Some(ToolState::Completed { attachments, .. }) = part.kind.state_mut() {
         attachments.iter_mut().for_each(|file| rename(file, session, message, clock));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_llm::Request;
 use haft_permission::Asker;
-use haft_protocol::{History, Message, MessageTime, Part, PartKind, Session as Record, Turned, User};
+use haft_protocol::{History, Message, MessageTime, Part, PartKind, Session as Record, Subtask, Turned, User};
 use haft_tool::Task;
 
 use crate::assemble::Projection;
@@ -56,11 +56,11 @@ async fn first(setup: &Arc<Setup>, record: &Record, prompt: Prompt, kin: Kin) ->
     let intake = Intake { setup: Arc::clone(setup), calls: role.calls.clone() };
     let Taken { id, cast, parts, .. } = intake.take(prompt, Arc::clone(&role.cast), command).await?;
     if let Some(crew) = &role.calls.crew
-        && let [PartKind::Subtask { prompt, agent, model, variant, description, command }] = parts.as_slice()
+        && let [PartKind::Subtask(subtask)] = parts.as_slice()
     {
+        let Subtask { prompt, description, agent, command, model, variant } = (**subtask).clone();
         let model = ModelName::of(model.as_ref(), variant.as_ref());
-        let (description, command) = (description.clone(), command.clone());
-        let task = Task { description, prompt: prompt.clone(), agent: agent.clone(), command, ..Task::default() };
+        let task = Task { description, prompt, agent, command, ..Task::default() };
         let below = crew.below(&role.calls.rules, &task, model.as_ref()).await?;
         return Ok(First::Task(Box::new(below)));
     }

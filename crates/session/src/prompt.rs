@@ -88,7 +88,7 @@ impl Prompt {
                 PartKind::Text { text: words, synthetic, ignored, metadata, .. } => {
                     text.push_str(&words);
                     text.push('\n');
-                    let metadata = Some(by(plugin, metadata.unwrap_or_default()));
+                    let metadata = Some(Box::new(by(plugin, *metadata.unwrap_or_default())));
                     PartKind::Text { text: words, synthetic, ignored, time: None, metadata }
                 }
                 PartKind::File { mime, filename, url, .. } if url.starts_with("data:") => {

@@ -24,7 +24,7 @@ pub(crate) fn close_all(session: &Session, messages: &[Turned], now: u64, why: &
             assistant.time.completed = Some(now);
             // A step whose answer is complete is whole but for its calls, and those say so themselves.
             if assistant.finish.is_none() {
-                assistant.error = Some(why.clone());
+                assistant.error = Some(Box::new(why.clone()));
             }
             events.push(Event::MessageUpdated {
                 session_id: session.id.clone(),
@@ -40,26 +40,15 @@ pub(crate) fn close_all(session: &Session, messages: &[Turned], now: u64, why: &
 pub(crate) fn open_since(messages: &[Turned]) -> Option<u64> {
     let last = messages.last().map(|turned| turned.info.id());
     let parts = messages.iter().flat_map(|turned| &turned.parts);
-    let starts = parts.filter_map(|part| match &part.kind {
-        PartKind::Tool { state: ToolState::Running { time, .. }, .. } => Some(time.start),
+    let starts = parts.filter_map(|part| match part.kind.state()? {
+        ToolState::Running { time, .. } => Some(time.start),
         // Who was stopped closes its own calls, and does not wait for ever for what these began.
-        PartKind::Tool { state: ToolState::Error { metadata: Some(metadata), time, .. }, .. }
+        ToolState::Error { metadata: Some(metadata), time, .. }
             if Some(&part.message_id) == last && metadata.contains_key("interrupted") =>
         {
             Some(time.start)
         }
-        PartKind::Tool { .. }
-        | PartKind::Text { .. }
-        | PartKind::Reasoning { .. }
-        | PartKind::File { .. }
-        | PartKind::Vendor { .. }
-        | PartKind::Agent { .. }
-        | PartKind::Subtask { .. }
-        | PartKind::Patch { .. }
-        | PartKind::Compaction { .. }
-        | PartKind::Retry { .. }
-        | PartKind::StepStart {}
-        | PartKind::StepFinish { .. } => None,
+        ToolState::Pending { .. } | ToolState::Completed { .. } | ToolState::Error { .. } => None,
     });
     starts.min()
 }
@@ -77,7 +66,7 @@ pub(crate) fn closed_part(part: &Part, now: u64) -> Option<Part> {
     let mut part = part.clone();
     match &mut part.kind {
         PartKind::Text { time: Some(time), .. } | PartKind::Reasoning { time, .. } => time.end = Some(now),
-        PartKind::Tool { state, .. } => *state = cut_off(state, now),
+        PartKind::Tool { state, .. } => **state = cut_off(state, now),
         PartKind::Text { time: None, .. }
         | PartKind::File { .. }
         | PartKind::Vendor { .. }

@@ -54,7 +54,7 @@ impl Turn<'_> {
         let Some((answer, tried)) = self.tried(form) else { return Ok(Shaped::NotYet) };
         let why = match tried {
             Tried::Given(value) => {
-                let answer = Assistant { structured: Some(value), ..answer };
+                let answer = Assistant { structured: Some(Box::new(value)), ..answer };
                 self.record_all(vec![self.answered(&answer)]).await?;
                 return Ok(Shaped::Given);
             }
@@ -77,7 +77,7 @@ impl Turn<'_> {
             }
         };
         let error = TurnError::Form { why, retries: self.state.misses };
-        let answer = Assistant { error: Some(error.failure()), ..answer };
+        let answer = Assistant { error: Some(Box::new(error.failure())), ..answer };
         let event: Event = self.answered(&answer);
         self.record_all(vec![event]).await?;
         Err(error)

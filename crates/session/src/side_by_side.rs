@@ -156,7 +156,7 @@ impl Turn<'_> {
             running.values().filter_map(|part| closed_part(part, now)).map(|part| self.changed(part)).collect();
         let aborted = self.cancel.is_cancelled();
         if aborted {
-            answer.error = Some(Failure::aborted(STOPPED));
+            answer.error = Some(Box::new(Failure::aborted(STOPPED)));
         }
         events.extend(self.settled());
         self.finish(&mut answer, &mut events);
@@ -344,7 +344,7 @@ async fn at(due: Option<Instant>) {
 
 /// Ends a call. One that failed keeps what it had told of itself.
 fn set_state(part: &mut Part, mut new: ToolState) {
-    let PartKind::Tool { state, .. } = &mut part.kind else { return };
+    let Some(state) = part.kind.state_mut() else { return };
     if let (ToolState::Running { metadata: Some(told), .. }, ToolState::Error { metadata, .. }) = (&*state, &mut new) {
         let metadata = metadata.get_or_insert_default();
         for (key, value) in told {
@@ -356,7 +356,7 @@ fn set_state(part: &mut Part, mut new: ToolState) {
 
 /// Takes over what a call tells of itself. Returns whether that is the first it tells.
 fn show(part: &mut Part, progress: Progress) -> bool {
-    let PartKind::Tool { state: ToolState::Running { title, metadata, .. }, .. } = &mut part.kind else { return false };
+    let Some(ToolState::Running { title, metadata, .. }) = part.kind.state_mut() else { return false };
     *title = Some(progress.title);
     metadata.replace(progress.metadata).is_none()
 }

@@ -53,7 +53,7 @@ impl Turn<'_> {
         if finish == Finish::ContentFilter && calls.is_empty() {
             // What a vendor withholds it refuses to read again, so the answer is no part of the conversation.
             let error = Failure::new("ContentFilterError", WITHHELD.to_owned());
-            answer.error = Some(error.clone());
+            answer.error = Some(Box::new(error.clone()));
             let session_id = self.session.id.clone();
             self.setup.journal.announce(Event::SessionError { session_id, error });
         }
@@ -172,7 +172,7 @@ impl Turn<'_> {
             })
             .collect();
         let now = self.setup.clock.now_ms();
-        let kind = PartKind::Retry { attempt, error: of_model(error), time: RetryTime { created: now } };
+        let kind = PartKind::Retry { attempt, error: Box::new(of_model(error)), time: RetryTime { created: now } };
         events.push(self.part(message, kind));
         self.record_all(events).await?;
 

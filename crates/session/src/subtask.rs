@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::{Message, MessageId, Part, PartKind, Turned};
+use haft_protocol::{Message, MessageId, Part, PartKind, Subtask, Turned};
 use serde_json::json;
 
 use crate::calls::Calls;
@@ -40,9 +40,8 @@ impl Turn<'_> {
             if self.cancel.is_cancelled() {
                 return Ok(Some(TurnEnd::Aborted));
             }
-            let PartKind::Subtask { prompt: text, description, agent, command, model, variant } = subtask.kind else {
-                return Ok(None);
-            };
+            let PartKind::Subtask(subtask) = subtask.kind else { return Ok(None) };
+            let Subtask { prompt: text, description, agent, command, model, variant } = *subtask;
             let mut answer = self.begin_answer();
             answer.parent_id = prompt;
             answer.agent.clone_from(&agent);

@@ -90,7 +90,7 @@ impl Titled {
 fn said(parts: &[PartKind]) -> String {
     let words = parts.iter().filter_map(|part| match part {
         PartKind::Text { text, synthetic: false, ignored: false, .. } => Some(text.trim()),
-        PartKind::Subtask { prompt, .. } => Some(prompt.trim()),
+        PartKind::Subtask(task) => Some(task.prompt.trim()),
         _ => None,
     });
     words.collect::<Vec<_>>().join("\n").chars().take(MAX_SHOWN).collect::<String>().trim().to_owned()

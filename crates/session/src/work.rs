@@ -206,7 +206,7 @@ pub(crate) async fn said(setup: &Setup, id: &SessionId) -> Said {
     let text = words(parts).or_else(|| if cut_off || last.error.is_some() { earlier() } else { None });
     let goes_on = last.finish.as_deref().is_none_or(|finish| finish == "tool-calls") && last.structured.is_none();
     let is_whole = last.error.is_none() && !goes_on;
-    Said { text: text.unwrap_or_default(), structured: last.structured.clone(), cut_off, is_whole }
+    Said { text: text.unwrap_or_default(), structured: last.structured.as_deref().cloned(), cut_off, is_whole }
 }
 
 /// The last words among `parts`.
@@ -235,7 +235,7 @@ fn activity(event: &Event, id: &SessionId) -> Option<String> {
         return None;
     }
     let PartKind::Tool { tool, state, .. } = &part.kind else { return None };
-    let about = match state {
+    let about = match &**state {
         ToolState::Running { title: Some(title), .. } | ToolState::Completed { title, .. } => title.as_str(),
         ToolState::Running { input, title: None, .. } => input.as_object()?.values().find_map(Value::as_str)?,
         ToolState::Pending { .. } | ToolState::Error { .. } => return None,

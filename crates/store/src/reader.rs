@@ -2,16 +2,19 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use haft_protocol::{
     Failure, History, Id, Message, MessageId, MessageTime, Part, PartId, PartKind, Paths, Session, SessionId, Todo,
     Tokens, Turned,
 };
 use serde::Deserialize;
-use sqlx::SqliteConnection;
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+use serde_json::Value;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteRow};
+use sqlx::{Row, SqliteConnection};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::sqlite::failed;
@@ -19,8 +22,13 @@ use crate::{Filter, StoreError};
 
 /// Connections that read at once.
 const MAX_READERS: u32 = 2;
-/// Most messages in a block.
-const MESSAGES: i64 = 256;
+/// Most messages in a block without their parts.
+const BLOCK: i64 = 256;
+/// Messages in a block of parts. Such a block mostly stays below the 128 KiB from which on an allocator asks the system
+/// for memory and gives it back each time, which costs more than to read it.
+const WITH_PARTS: usize = 64;
+/// Blocks that SQLite reads ahead, and others that are decoded or wait for it.
+const HELD: usize = 4;
 
 const GET_TODOS: &str = "SELECT data FROM todo WHERE session_id = ?1";
 const GET_SESSION: &str = "SELECT data FROM session WHERE id = ?1";
@@ -36,23 +44,30 @@ const LIST_DIRECTORY: &str = "
     ORDER BY time_updated DESC, time_created DESC, id LIMIT ?4";
 const LIST_CHILDREN: &str = "
     SELECT id, data FROM session WHERE parent_id = ?1 ORDER BY time_created DESC, id DESC LIMIT ?2";
-/// The messages between two numbers, a line each, and the first number behind them; then their parts, a line each. The
-/// JSON that is stored holds no line break.
-const BLOCK: &str = "
-    SELECT group_concat(line, char(10)), (SELECT min(seq) FROM message WHERE session_id = ?1 AND seq > ?3) FROM (
-        SELECT id || char(9) || data AS line FROM message
-        WHERE session_id = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq)
-    UNION ALL
-    SELECT group_concat(line, char(10)), NULL FROM (
-        SELECT part.message_id || char(9) || part.id || char(9) || part.data AS line FROM message
-        JOIN part ON part.session_id = message.session_id AND part.message_id = message.id
-        WHERE message.session_id = ?1 AND message.seq > ?2 AND message.seq <= ?3 ORDER BY message.seq, part.seq)";
-const COUNT: &str = "SELECT count(*), coalesce(min(seq), 0) - 1 FROM message WHERE session_id = ?1";
-const SEQ: &str = "SELECT seq FROM message WHERE session_id = ?1 AND id = ?2";
-/// The number before the first of the last messages before another.
+/// The messages between two numbers, in blocks of so many numbers; a line each. The JSON that is stored holds no line
+/// break.
+const MESSAGES: &str = "
+    WITH RECURSIVE block (after) AS (SELECT ?2 UNION ALL SELECT after + ?4 FROM block WHERE after + ?4 < ?3)
+    SELECT (
+        SELECT group_concat(line, char(10)) FROM (
+            SELECT id || char(9) || data AS line FROM message
+            WHERE session_id = ?1 AND seq > block.after AND seq <= min(block.after + ?4, ?3) ORDER BY seq)) FROM block";
+/// The parts of the messages from one id to another, for each pair of ids in a list: its place there, and its parts, a
+/// line each, message by message.
+const PARTS: &str = "
+    SELECT pair.key, (
+        SELECT group_concat(line, char(10)) FROM (
+            SELECT message_id || char(9) || id || char(9) || data AS line FROM part
+            WHERE session_id = ?1 AND message_id >= pair.value ->> 0 AND message_id <= pair.value ->> 1
+            ORDER BY message_id, seq)) FROM json_each(?2) AS pair";
+/// How many messages there are, the number before the first, and the last one's.
+const ALL: &str = "
+    SELECT count(*), coalesce(min(seq), 0) - 1, coalesce(max(seq), 0) FROM message WHERE session_id = ?1";
+/// The same of the last ones before a number.
 const PAGE: &str = "
-    SELECT min(seq) - 1 FROM (
+    SELECT count(*), coalesce(min(seq), 0) - 1, coalesce(max(seq), 0) FROM (
         SELECT seq FROM message WHERE session_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3)";
+const SEQ: &str = "SELECT seq FROM message WHERE session_id = ?1 AND id = ?2";
 
 /// The connections that read. None is made before it is needed.
 #[derive(Debug)]
@@ -70,7 +85,7 @@ impl Reader {
             .idle_timeout(None)
             .max_lifetime(None)
             .test_before_acquire(false)
-            .connect_lazy_with(options.clone());
+            .connect_lazy_with(options.clone().row_buffer_size(HELD));
         Self { pool, path, options }
     }
 
@@ -141,18 +156,14 @@ impl Reader {
                 seq.ok_or_else(|| StoreError::Missing { row: format!("message {before}") })?
             }
         };
-        let page = sqlx::query_scalar(PAGE).bind(id.to_string()).bind(end);
+        let page = sqlx::query_as(PAGE).bind(id.to_string()).bind(end);
         let page = page.bind(i64::try_from(limit).unwrap_or(i64::MAX));
-        let mut after: Option<i64> = page.fetch_one(&mut *snapshot).await.map_err(failed)?;
-        let mut messages = Vec::new();
-        while let Some(from) = after.filter(|after| *after < end - 1) {
-            let block = block(&mut snapshot, &self.path, id, from, end - 1).await?;
-            after = block.next;
-            messages.extend(decode(&self.path, id, &block));
-        }
+        let page = page.fetch_one(&mut *snapshot).await.map_err(failed)?;
+        // The ids between those of a page may be those of other messages.
+        let messages = read(&mut snapshot, &self.path, id, page, 1).await;
         // As above.
         let _ = snapshot.rollback().await;
-        Ok(messages)
+        messages
     }
 
     pub(crate) async fn close(&self) {
@@ -160,87 +171,151 @@ impl Reader {
     }
 }
 
-/// Blocks that are held at once: some are decoded, and others wait for it while SQLite gathers the rows of the next.
-const HELD: usize = 3;
-
 /// The whole history.
 pub(crate) async fn history(
     connection: &mut SqliteConnection,
     path: &Arc<Path>,
     id: &SessionId,
 ) -> Result<History, StoreError> {
-    let count = sqlx::query_as(COUNT).bind(id.to_string()).fetch_one(&mut *connection).await;
-    let (count, first): (i64, i64) = count.map_err(|error| failed(path, error))?;
-    let mut history = History::with_capacity(usize::try_from(count).unwrap_or_default());
-    let mut decoding: VecDeque<JoinHandle<Vec<Turned>>> = VecDeque::with_capacity(HELD);
-    let mut after = (count > 0).then_some(first);
-    while let Some(from) = after {
-        let next = block(connection, path, id, from, i64::MAX).await?;
-        after = next.next;
-        if decoding.len() == HELD
-            && let Some(done) = decoding.pop_front()
-        {
-            history.extend(done.await.map_err(|_| StoreError::Closed)?);
-        }
-        let (path, id) = (path.clone(), id.clone());
-        decoding.push_back(spawn_blocking(move || decode(&path, &id, &next)));
-    }
-    for done in decoding {
-        history.extend(done.await.map_err(|_| StoreError::Closed)?);
-    }
-    Ok(history)
+    let all = sqlx::query_as(ALL).bind(id.to_string()).fetch_one(&mut *connection).await;
+    let all = all.map_err(|error| failed(path, error))?;
+    read(connection, path, id, all, WITH_PARTS).await.map(History::from)
 }
 
-/// Some messages in a row and their parts, as stored.
-struct Block {
-    messages: Vec<u8>,
-    parts: Vec<u8>,
-    /// The number before the next message behind them; `None` behind the last.
-    next: Option<i64>,
-}
-
-/// The messages behind the number `after`, as many as are read at once, but none behind `last`.
-async fn block(
+/// So many messages, between two numbers, with their parts, which are read for `together` messages at once.
+async fn read(
     connection: &mut SqliteConnection,
-    path: &Path,
+    path: &Arc<Path>,
     id: &SessionId,
-    after: i64,
-    last: i64,
-) -> Result<Block, StoreError> {
-    let block = sqlx::query_as(BLOCK).bind(id.to_string()).bind(after).bind(last.min(after.saturating_add(MESSAGES)));
-    let mut rows: Vec<(Option<Vec<u8>>, Option<i64>)> =
-        block.fetch_all(connection).await.map_err(|error| failed(path, error))?;
-    let parts = rows.pop().and_then(|(parts, _)| parts).unwrap_or_default();
-    let (messages, next) = rows.pop().unwrap_or_default();
-    Ok(Block { messages: messages.unwrap_or_default(), parts, next: next.map(|next| next - 1) })
+    (count, after, last): (i64, i64, i64),
+    together: usize,
+) -> Result<Vec<Turned>, StoreError> {
+    let failed = |error| failed(path, error);
+    let mut turned = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
+    let mut decoding = Decoding::default();
+    let rows = sqlx::query(MESSAGES).bind(id.to_string()).bind(after).bind(last).bind(BLOCK);
+    let mut rows = rows.fetch(&mut *connection);
+    while let Some(row) = rows.try_next().await.map_err(failed)? {
+        let (path, id) = (path.clone(), id.clone());
+        turned.extend(decoding.begin(move || messages(&path, &id, &lines(&row, 0))).await?);
+    }
+    drop(rows);
+    while let Some(done) = decoding.oldest().await? {
+        turned.extend(done);
+    }
+
+    // One walk along the index of the parts, in which they stand by the ids of their messages.
+    let ids = turned.iter().map(|turned| turned.info.id().clone()).enumerate();
+    let mut owners: Vec<(MessageId, usize)> = ids.map(|(place, id)| (id, place)).collect();
+    owners.sort_unstable();
+    let pairs = owners.chunks(together).filter_map(|owners| Some([&owners.first()?.0, &owners.last()?.0]));
+    let pairs = Value::from_iter(pairs.map(|pair| pair.map(|id| id.as_str()).to_vec()));
+    let mut decoding = Decoding::default();
+    let rows = sqlx::query(PARTS).bind(id.to_string()).bind(pairs.to_string());
+    let mut rows = rows.fetch(connection);
+    while let Some(row) = rows.try_next().await.map_err(failed)? {
+        let at = usize::try_from(row.try_get::<i64, _>(0).map_err(failed)?).unwrap_or_default();
+        let Some(owners) = owners.chunks(together).nth(at).map(<[_]>::to_vec) else { continue };
+        let (path, id) = (path.clone(), id.clone());
+        give(&mut turned, decoding.begin(move || parts_of(&path, &id, &owners, &mut lines(&row, 1))).await?);
+    }
+    while let Some(done) = decoding.oldest().await? {
+        give(&mut turned, done);
+    }
+    Ok(turned)
 }
 
-/// The messages of a block. What cannot be read is stood for by words that say so, to people and not to models.
-fn decode(path: &Path, session: &SessionId, block: &Block) -> Vec<Turned> {
-    let mut turned: Vec<Turned> = Vec::new();
+/// The lines in a column of a row.
+fn lines(row: &SqliteRow, column: usize) -> Vec<u8> {
+    row.try_get::<Option<_>, _>(column).ok().flatten().unwrap_or_default()
+}
+
+/// Gives messages their parts.
+fn give(turned: &mut [Turned], parts: impl IntoIterator<Item = (usize, Vec<Part>)>) {
+    for (place, parts) in parts {
+        turned[place].parts = parts;
+    }
+}
+
+/// Blocks that are decoded while others are read.
+struct Decoding<T>(VecDeque<JoinHandle<T>>);
+
+impl<T> Default for Decoding<T> {
+    fn default() -> Self {
+        Self(VecDeque::with_capacity(HELD))
+    }
+}
+
+impl<T: Default + Send + 'static> Decoding<T> {
+    /// Begins with another block. What is given back is the oldest one's, or nothing while few are held.
+    async fn begin(&mut self, decode: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
+        let oldest = if self.0.len() == HELD { self.oldest().await? } else { None };
+        self.0.push_back(spawn_blocking(decode));
+        Ok(oldest.unwrap_or_default())
+    }
+
+    /// Waits for the oldest; `None` when there is none.
+    async fn oldest(&mut self) -> Result<Option<T>, StoreError> {
+        let Some(oldest) = self.0.pop_front() else { return Ok(None) };
+        oldest.await.map(Some).map_err(|_| StoreError::Closed)
+    }
+}
+
+/// The messages of some lines, without their parts. What cannot be read is stood for by words that say so, to people
+/// and not to models.
+fn messages(path: &Path, session: &SessionId, lines: &[u8]) -> Vec<Turned> {
     // Whatever is not text in a damaged row is shown by signs that say so; the rest of the row is whole.
-    let (messages, parts) = (text(&block.messages), text(&block.parts));
-    for (id, data) in lines(&messages) {
-        match message(path, session, id, data) {
-            Some(info) => turned.push(Turned { info, parts: Vec::new() }),
-            None => tracing::warn!(row = id, "left out: it has no name"),
+    let lines = text(lines);
+    let rows = lines.split('\n').filter_map(|line| line.split_once('\t'));
+    let messages = rows.filter_map(|(id, data)| {
+        let message = message(path, session, id, data);
+        if message.is_none() {
+            tracing::warn!(row = id, "left out: it has no name");
         }
+        message
+    });
+    messages.map(|info| Turned { info, parts: Vec::new() }).collect()
+}
+
+/// The parts of some lines, which come in the order of `owners`: each with the number that its owner carries.
+fn parts_of(
+    path: &Path,
+    session: &SessionId,
+    owners: &[(MessageId, usize)],
+    lines: &mut [u8],
+) -> Vec<(usize, Vec<Part>)> {
+    let mut lines = Some(lines);
+    let lines = iter::from_fn(|| {
+        let (line, behind) = cut(lines.take()?, b'\n');
+        lines = behind;
+        Some(line)
+    });
+    let rows = lines.filter_map(|line| {
+        let (message, line) = cut(line, b'\t');
+        let (id, data) = cut(line?, b'\t');
+        Some((&*message, &*id, data?))
+    });
+    let mut rows: Vec<(&[u8], &[u8], &mut [u8])> = rows.collect();
+    let mut owners = owners;
+    let mut found = Vec::with_capacity(owners.len());
+    for rows in rows.chunk_by_mut(|(one, ..), (next, ..)| one == next) {
+        let Some(owner) = rows.first().map(|(message, ..)| *message) else { continue };
+        // A message that was left out is passed over with its parts.
+        let Some(at) = owners.iter().position(|(message, _)| message.as_str().as_bytes() == owner) else { continue };
+        owners = &owners[at..];
+        let Some((message, place)) = owners.first() else { continue };
+        let mut parts = Vec::with_capacity(rows.len());
+        parts.extend(rows.iter_mut().filter_map(|(_, id, data)| part_of(path, session, message, &text(id), data)));
+        found.push((*place, parts));
     }
-    let rows = lines(&parts).filter_map(|(message, rest)| Some((message, rest.split_once('\t')?)));
-    let rows: Vec<(&str, (&str, &str))> = rows.collect();
-    let mut at = 0;
-    for rows in rows.chunk_by(|(one, _), (next, _)| one == next) {
-        let Some((message, _)) = rows.first() else { continue };
-        // They come in the order of their messages.
-        while turned.get(at).is_some_and(|turned| turned.info.id().as_str() != *message) {
-            at += 1;
-        }
-        let Some(Turned { info, parts }) = turned.get_mut(at) else { break };
-        parts.reserve_exact(rows.len());
-        let rows = rows.iter().filter_map(|(_, (id, data))| part(path, session, info.id(), id, data));
-        parts.extend(rows);
-    }
-    turned
+    found
+}
+
+/// What stands before the first `sign`, and what behind it, if it is there.
+fn cut(bytes: &mut [u8], sign: u8) -> (&mut [u8], Option<&mut [u8]>) {
+    let Some(at) = memchr::memchr(sign, bytes) else { return (bytes, None) };
+    let (before, behind) = bytes.split_at_mut(at);
+    (before, behind.get_mut(1..))
 }
 
 pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &str) -> Option<Message> {
@@ -254,21 +329,57 @@ pub(crate) fn message(path: &Path, session: &SessionId, id: &str, data: &str) ->
     }
 }
 
+/// A part out of its row.
 pub(crate) fn part(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &str) -> Option<Part> {
-    let read = is_named(path, session, message, id, data)
-        .and_then(|is_it| is_it.then(|| parse::<PartKind>(path, "part", id, data)).transpose());
-    match (read, PartId::parse(id)) {
-        // All parts share the names of their session and their message: a long one has many.
-        (Ok(Some(kind)), Ok(id)) => Some(Part { id, session_id: session.clone(), message_id: message.clone(), kind }),
-        (read, _) => {
+    let read = parse::<Names<'_>>(path, "part", id, data).and_then(|names| {
+        let is_it = names.id == id && names.message == message.as_str() && names.session == session.as_str();
+        is_it.then(|| parse::<PartKind>(path, "part", id, data)).transpose()
+    });
+    named(session, message, id, read)
+}
+
+/// The same out of a row that may be written over.
+fn part_of(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &mut [u8]) -> Option<Part> {
+    match unnamed(session, message, id, data) {
+        Some(kind) => named(session, message, id, parse::<PartKind>(path, "part", id, &text(kind)).map(Some)),
+        None => part(path, session, message, id, &text(data)),
+    }
+}
+
+/// The record of a part without its names, if it begins with them as it does when it is written here. `serde` would
+/// have to hold them back until it has seen what kind of part it is.
+fn unnamed<'a>(session: &SessionId, message: &MessageId, id: &str, data: &'a mut [u8]) -> Option<&'a [u8]> {
+    // Ids hold nothing that JSON writes in another way.
+    let names =
+        ["{\"id\":\"", id, "\",\"sessionID\":\"", session.as_str(), "\",\"messageID\":\"", message.as_str(), "\","];
+    let mut rest = &*data;
+    for name in names {
+        rest = rest.strip_prefix(name.as_bytes())?;
+    }
+    let comma = data.len() - rest.len() - 1;
+    data[comma] = b'{';
+    Some(&data[comma..])
+}
+
+/// A part, or what stands for one that cannot be read (`read` is `None` where the record is another's).
+fn named(
+    session: &SessionId,
+    message: &MessageId,
+    id: &str,
+    read: Result<Option<PartKind>, StoreError>,
+) -> Option<Part> {
+    let name = PartId::parse(id).ok()?;
+    let kind = match read {
+        Ok(Some(kind)) => kind,
+        read => {
             let why = read.err().map_or_else(|| "it says that it is another".to_owned(), |error| error.to_string());
             tracing::warn!(part = id, why, "a part cannot be read");
             let text = format!("[Something stood here that cannot be read any more: {why}]");
-            let kind = PartKind::Text { text, synthetic: true, ignored: true, time: None, metadata: None };
-            let (session_id, message_id) = (session.clone(), message.clone());
-            Some(Part { id: PartId::parse(id).ok()?, session_id, message_id, kind })
+            PartKind::Text { text, synthetic: true, ignored: true, time: None, metadata: None }
         }
-    }
+    };
+    // All parts share the names of their session and their message: a long one has many.
+    Some(Part { id: name, session_id: session.clone(), message_id: message.clone(), kind })
 }
 
 /// Stands for a message whose record is lost, so that its parts have a place. It counts as an answer that failed:
@@ -288,7 +399,7 @@ fn lost_message(session: &SessionId, id: &str, why: String) -> Option<Message> {
         cost: 0.0,
         tokens: Tokens::default(),
         finish: None,
-        error: Some(Failure::new("UnknownError", format!("this message cannot be read any more: {why}"))),
+        error: Some(Box::new(Failure::new("UnknownError", format!("this message cannot be read any more: {why}")))),
         structured: None,
         summary: false,
         variant: None,
@@ -298,30 +409,6 @@ fn lost_message(session: &SessionId, id: &str, why: String) -> Option<Message> {
 /// `bytes` as text. Nearly all are, and finding that out is quicker than looking for what is not.
 pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
-}
-
-/// What stands before the first tab of each line, and what behind it.
-fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.split('\n').filter_map(|line| line.split_once('\t'))
-}
-
-/// Whether the record of a part is called so, and belongs there. Read apart from what it is, which `serde` would
-/// otherwise have to hold back until it has seen these.
-fn is_named(path: &Path, session: &SessionId, message: &MessageId, id: &str, data: &str) -> Result<bool, StoreError> {
-    // As it is written here. Ids hold nothing that JSON writes in another way.
-    let mut rest = data;
-    let pieces =
-        ["{\"id\":\"", id, "\",\"sessionID\":\"", session.as_str(), "\",\"messageID\":\"", message.as_str(), "\","];
-    let is_plain = pieces.iter().all(|piece| {
-        let tail = rest.strip_prefix(piece);
-        rest = tail.unwrap_or_default();
-        tail.is_some()
-    });
-    if is_plain {
-        return Ok(true);
-    }
-    let names = parse::<Names<'_>>(path, "part", id, data)?;
-    Ok(names.id == id && names.message == message.as_str() && names.session == session.as_str())
 }
 
 /// The names in the record of a part.

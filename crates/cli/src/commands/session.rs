@@ -133,8 +133,9 @@ fn show(record: &Record, history: &History, last: Option<usize>, json: bool) -> 
                         render::say(&line)?;
                     }
                 }
-                PartKind::Subtask { description, agent, .. } => {
-                    render::say(&paint.dim(&clean(&format!("(a task for {agent}: {description})"))))?;
+                PartKind::Subtask(task) => {
+                    let said = format!("(a task for {}: {})", task.agent, task.description);
+                    render::say(&paint.dim(&clean(&said)))?;
                 }
                 PartKind::Compaction { .. } => render::say(&paint.dim("(what came before was to be summed up)"))?,
                 PartKind::Text { .. }

@@ -43,7 +43,7 @@ impl<W: Write + Send> Json<W> {
 
     fn part(&mut self, part: &Part, time: u64) {
         // Calls run when the answer is whole, and may take long.
-        if matches!(part.kind, PartKind::Tool { state: ToolState::Running { .. }, .. }) {
+        if matches!(part.kind.state(), Some(ToolState::Running { .. })) {
             self.release();
         }
         let Some(kind) = self.kind(part) else { return };
@@ -72,11 +72,10 @@ impl<W: Write + Send> Json<W> {
             PartKind::Reasoning { time, text, .. } => {
                 (self.thinking && time.end.is_some() && !text.is_empty()).then_some("reasoning")
             }
-            PartKind::Tool { state: ToolState::Completed { .. } | ToolState::Error { .. }, .. } => Some("tool_use"),
+            PartKind::Tool { .. } => (!part.is_open()).then_some("tool_use"),
             PartKind::StepStart {} => Some("step_start"),
             PartKind::StepFinish { .. } => Some("step_finish"),
             PartKind::Text { time: None, .. }
-            | PartKind::Tool { state: ToolState::Pending { .. } | ToolState::Running { .. }, .. }
             | PartKind::File { .. }
             | PartKind::Vendor { .. }
             | PartKind::Agent { .. }

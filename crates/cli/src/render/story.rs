@@ -65,7 +65,8 @@ pub(super) fn story() -> (SessionId, Vec<Event>) {
         time: ToolSpan::default(),
         attachments: Vec::new(),
     };
-    let call = PartKind::Tool { call_id: "c".to_owned(), tool: "read".to_owned(), state, metadata: None };
+    let call =
+        PartKind::Tool { call_id: "c".to_owned(), tool: "read".to_owned(), state: Box::new(state), metadata: None };
     events.push(part(&first, &tool, call));
     let (second, last): (_, PartId) = (answer(&mut events), clock.mint());
     events.push(part(&second, &clock.mint(), PartKind::StepStart {}));

@@ -183,7 +183,8 @@ pub(crate) fn is_unanswered(act: &Act) -> bool {
 
 /// The call that left a task to itself, and the task.
 fn background(part: &Part) -> Option<(String, SessionId)> {
-    let PartKind::Tool { call_id, state: ToolState::Completed { metadata, .. }, .. } = &part.kind else { return None };
+    let PartKind::Tool { call_id, state, .. } = &part.kind else { return None };
+    let ToolState::Completed { metadata, .. } = &**state else { return None };
     metadata.get("background").filter(|behind| **behind == true)?;
     let id = SessionId::parse(metadata.get("sessionId")?.as_str()?).ok()?;
     Some((call_id.clone(), id))

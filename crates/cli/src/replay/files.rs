@@ -153,7 +153,8 @@ fn lists(parts: &[haft_protocol::Part]) -> Vec<(Hash, bool)> {
 }
 
 fn changes_files(part: &PartKind) -> bool {
-    matches!(part, PartKind::Tool { tool, state: ToolState::Completed { .. }, .. } if CHANGERS.contains(&tool.as_str()))
+    let is_done = matches!(part.state(), Some(ToolState::Completed { .. }));
+    matches!(part, PartKind::Tool { tool, .. } if is_done && CHANGERS.contains(&tool.as_str()))
 }
 
 /// The first file that the session left otherwise than it is in the copy. `tops` are those of the copy and of the project.

@@ -317,7 +317,7 @@ fn seen(history: &History) -> Result<Seen> {
     });
     let (tool, state) = called.context("no call is stored")?;
     let seen = Seen { tool: tool.clone(), ..Seen::default() };
-    Ok(match state.clone() {
+    Ok(match (**state).clone() {
         ToolState::Completed { output, title, metadata, attachments, .. } => {
             let attachments = attachments.iter().filter_map(attached).collect();
             Seen { output, title, metadata, attachments, ..seen }

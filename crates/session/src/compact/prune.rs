@@ -35,7 +35,7 @@ pub(crate) fn old_outputs(messages: &[Turned], usable: u64) -> (Vec<&Part>, u64)
 /// The same part, left out of requests from `now` on (Unix milliseconds). People can still read it.
 pub(crate) fn pruned(part: &Part, now: u64) -> Part {
     let mut part = part.clone();
-    if let PartKind::Tool { state: ToolState::Completed { time, .. }, .. } = &mut part.kind {
+    if let Some(ToolState::Completed { time, .. }) = part.kind.state_mut() {
         time.compacted = Some(now);
     }
     part
@@ -43,9 +43,7 @@ pub(crate) fn pruned(part: &Part, now: u64) -> Part {
 
 /// About how many tokens the output of a call takes, if it has one.
 fn output(part: &Part) -> Option<u64> {
-    let PartKind::Tool { state: ToolState::Completed { output, attachments, .. }, .. } = &part.kind else {
-        return None;
-    };
+    let Some(ToolState::Completed { output, attachments, .. }) = part.kind.state() else { return None };
     let files = attachments.iter().filter_map(|file| match &file.kind {
         // A picture takes about that much, whatever its bytes.
         PartKind::File { .. } => Some(estimate::MAX_PICTURE),
@@ -59,7 +57,7 @@ fn is_spared(part: &Part) -> bool {
 }
 
 fn is_pruned(part: &Part) -> bool {
-    matches!(&part.kind, PartKind::Tool { state: ToolState::Completed { time, .. }, .. } if time.compacted.is_some())
+    matches!(part.kind.state(), Some(ToolState::Completed { time, .. }) if time.compacted.is_some())
 }
 
 #[cfg(test)]

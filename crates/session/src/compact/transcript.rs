@@ -41,7 +41,7 @@ fn line(part: &Part, turned: &Turned) -> Option<String> {
             format!("[{who}]: {}\n", cut(text.trim(), MAX_WORDS))
         }
         PartKind::Tool { tool, state, .. } => {
-            let (input, came) = match state {
+            let (input, came) = match &**state {
                 ToolState::Completed { input, output, .. } => {
                     (input.to_string(), format!("[Tool result]: {}", cut(output, MAX_CALL)))
                 }
@@ -56,8 +56,8 @@ fn line(part: &Part, turned: &Turned) -> Option<String> {
         PartKind::File { mime, filename, .. } => {
             format!("[{who}]: (attached {mime}: {})\n", cut(filename.as_deref().unwrap_or("a file"), MAX_CALL))
         }
-        PartKind::Subtask { description, agent, .. } => {
-            format!("[{who}]: (a task for the agent {agent}: {})\n", cut(description, MAX_CALL))
+        PartKind::Subtask(task) => {
+            format!("[{who}]: (a task for the agent {}: {})\n", task.agent, cut(&task.description, MAX_CALL))
         }
         PartKind::Text { .. }
         | PartKind::Reasoning { .. }
@@ -128,7 +128,7 @@ mod tests {
             time: ToolSpan::default(),
             attachments: Vec::new(),
         };
-        PartKind::Tool { call_id: "c".to_owned(), tool: "read".to_owned(), state, metadata: None }
+        PartKind::Tool { call_id: "c".to_owned(), tool: "read".to_owned(), state: Box::new(state), metadata: None }
     }
 
     #[track_caller]

@@ -128,11 +128,11 @@ pub fn words(turned: &Turned) -> Option<String> {
 /// A command that comes to the task that `turned` asks for.
 fn task(turned: &Turned) -> Option<Command> {
     turned.parts.iter().find_map(|part| match &part.kind {
-        PartKind::Subtask { prompt, description, agent, .. } => Some(Command {
+        PartKind::Subtask(task) => Some(Command {
             name: turned.info.id().to_string(),
-            template: prompt.clone(),
-            description: Some(description.clone()),
-            agent: Some(agent.clone()),
+            template: task.prompt.clone(),
+            description: Some(task.description.clone()),
+            agent: Some(task.agent.clone()),
             subtask: Some(true),
             literal: true,
             ..Command::default()
@@ -147,7 +147,7 @@ fn by_hand(turned: &Turned) -> Option<String> {
         return None;
     }
     turned.parts.iter().find_map(|part| match &part.kind {
-        PartKind::Tool { state, .. } => match state {
+        PartKind::Tool { state, .. } => match &**state {
             ToolState::Completed { input, .. } | ToolState::Error { input, .. } | ToolState::Running { input, .. } => {
                 input.get("command")?.as_str().map(str::to_owned)
             }

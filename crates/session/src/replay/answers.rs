@@ -42,11 +42,11 @@ fn answer(turned: &Turned, goes_on: bool) -> (Answer, End) {
         match &part.kind {
             PartKind::Text { text, synthetic: false, metadata, .. } => {
                 chunks.extend((!text.is_empty()).then(|| Chunk::Text(text.clone())));
-                chunks.push(Chunk::TextEnd { item: item(metadata.as_ref()) });
+                chunks.push(Chunk::TextEnd { item: item(metadata.as_deref()) });
             }
             PartKind::Reasoning { text, metadata, .. } => {
                 chunks.extend((!text.is_empty()).then(|| Chunk::Reasoning(text.clone())));
-                chunks.push(Chunk::ReasoningEnd { item: item(metadata.as_ref()) });
+                chunks.push(Chunk::ReasoningEnd { item: item(metadata.as_deref()) });
             }
             // What a batch or a program made has its calls' numbers in front.
             PartKind::Tool { call_id, tool, state, metadata } if made_by(call_id, turned).is_none() => {
@@ -54,7 +54,7 @@ fn answer(turned: &Turned, goes_on: bool) -> (Answer, End) {
                     id: call_id.clone(),
                     name: tool.clone(),
                     arguments: arguments(tool, state),
-                    item: item(metadata.as_ref()),
+                    item: item(metadata.as_deref()),
                 });
             }
             PartKind::Vendor { metadata } => chunks.extend(item(Some(metadata)).map(Chunk::Vendor)),

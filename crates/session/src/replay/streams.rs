@@ -85,8 +85,8 @@ fn moments(above: &History, id: &SessionId, task: &History) -> Vec<Moment> {
 /// Whether a call in `above` left the task `id` to itself.
 fn goes_on_behind(above: &History, id: &SessionId) -> bool {
     let mut parts = above.messages().iter().flat_map(|turned| &turned.parts);
-    parts.any(|part| match &part.kind {
-        PartKind::Tool { state: ToolState::Completed { metadata, .. }, .. } => {
+    parts.any(|part| match part.kind.state() {
+        Some(ToolState::Completed { metadata, .. }) => {
             metadata.get("background").is_some_and(|behind| behind == true)
                 && metadata.get("sessionId").is_some_and(|session| session == id.as_str())
         }

@@ -121,7 +121,7 @@ fn since(history: &History, point: Option<&Point>) -> u64 {
     let Some(turned) = history.messages().get(point.at) else { return u64::MAX };
     let Some((_, within)) = &point.part else { return turned.info.created() };
     let began = turned.parts[*within..].iter().find_map(|part| match &part.kind {
-        PartKind::Tool { state, .. } => match state {
+        PartKind::Tool { state, .. } => match &**state {
             ToolState::Pending { .. } => None,
             ToolState::Running { time, .. } => Some(time.start),
             ToolState::Completed { time, .. } | ToolState::Error { time, .. } => Some(time.start),
@@ -147,7 +147,7 @@ fn begun(part: &Part) -> Option<SessionId> {
     if tool != TASK {
         return None;
     }
-    let metadata = match state {
+    let metadata = match &**state {
         ToolState::Completed { metadata, .. } => metadata,
         ToolState::Running { metadata: Some(metadata), .. } | ToolState::Error { metadata: Some(metadata), .. } => {
             metadata

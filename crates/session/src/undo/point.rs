@@ -155,8 +155,9 @@ pub(crate) fn words(messages: &[Turned], at: usize) -> Option<String> {
     }
     let meant = turned.parts.iter().find_map(|part| match &part.kind {
         PartKind::Compaction { focus, .. } => Some(with("/compact", focus.as_deref())),
-        PartKind::Subtask { command: Some(command), .. } => Some(format!("/{command}")),
-        PartKind::Subtask { command: None, prompt, .. } => Some(prompt.clone()),
+        PartKind::Subtask(task) => {
+            Some(task.command.as_ref().map_or_else(|| task.prompt.clone(), |command| format!("/{command}")))
+        }
         PartKind::File { filename: Some(name), .. } => Some(format!("@{name}")),
         PartKind::Text { text, .. } if text == BY_HAND => Some(by_hand(messages.get(at + 1))),
         _ => None,
@@ -171,7 +172,7 @@ fn with(command: &str, rest: Option<&str>) -> String {
 /// A command line that the person ran, which the message behind theirs holds.
 fn by_hand(answer: Option<&Turned>) -> String {
     let command = answer.iter().flat_map(|turned| &turned.parts).find_map(|part| match &part.kind {
-        PartKind::Tool { state, .. } => match state {
+        PartKind::Tool { state, .. } => match &**state {
             ToolState::Running { input, .. } | ToolState::Completed { input, .. } | ToolState::Error { input, .. } => {
                 input.get("command")?.as_str()
             }

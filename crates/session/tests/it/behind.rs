@@ -3,7 +3,7 @@
 use expect_test::expect;
 use haft_llm::Step;
 use haft_permission::Action;
-use haft_protocol::{Event, PartKind, Reply, ToolState};
+use haft_protocol::{Event, Reply, ToolState};
 use haft_session::{NewSession, Prompt, Session, TurnEnd};
 use serde_json::json;
 
@@ -197,11 +197,11 @@ async fn what_a_crash_cut_off_is_told_when_the_session_is_opened_again() {
 /// The outputs of the calls of a session, in their order.
 async fn outputs(scene: &Scene, session: &Session) -> Vec<String> {
     let history = scene.journal.history(session.id()).await.unwrap();
-    let parts = history.messages().iter().flat_map(|turned| turned.parts.clone());
-    let output = |part: haft_protocol::Part| match part.kind {
-        PartKind::Tool { state: ToolState::Completed { output, .. }, .. } => Some(output),
-        PartKind::Tool { state: ToolState::Error { error, .. }, .. } => Some(error),
-        _ => None,
+    let parts = history.messages().iter().flat_map(|turned| &turned.parts);
+    let output = |part: &haft_protocol::Part| match part.kind.state()? {
+        ToolState::Completed { output, .. } => Some(output.clone()),
+        ToolState::Error { error, .. } => Some(error.clone()),
+        ToolState::Pending { .. } | ToolState::Running { .. } => None,
     };
     parts.filter_map(output).collect()
 }

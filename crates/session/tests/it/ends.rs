@@ -3,7 +3,7 @@
 use expect_test::expect;
 use haft_llm::{FailKind, Failing, Step};
 use haft_permission::Action;
-use haft_protocol::{Event, PartKind, Reply, Session as Record, ToolState};
+use haft_protocol::{Event, Reply, Session as Record, ToolState};
 use haft_session::{Prompt, Session, SessionError, TurnEnd};
 use serde_json::json;
 
@@ -56,7 +56,7 @@ async fn a_stream_that_breaks_leaves_a_session_that_goes_on() {
 
 pub(crate) fn runs(event: &Event) -> bool {
     matches!(event, Event::PartUpdated { part, .. }
-        if matches!(&part.kind, PartKind::Tool { state: ToolState::Running { metadata: Some(_), .. }, .. }))
+        if matches!(part.kind.state(), Some(ToolState::Running { metadata: Some(_), .. })))
 }
 
 #[tokio::test]

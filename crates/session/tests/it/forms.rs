@@ -33,7 +33,7 @@ async fn ask(scene: &Scene, retries: Option<u32>) -> (Result<TurnEnd, SessionErr
     });
     let last = answer.unwrap();
     assert!(last.time.completed.is_some());
-    (end, last.structured.clone(), last.error.as_ref().map(|error| error.name.clone()))
+    (end, last.structured.as_deref().cloned(), last.error.as_ref().map(|error| error.name.clone()))
 }
 
 #[tokio::test]

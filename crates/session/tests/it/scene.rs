@@ -335,7 +335,7 @@ fn line(part: &Part) -> Option<String> {
     Some(match &part.kind {
         PartKind::Text { text, .. } => format!("text: {text}{open}"),
         PartKind::Reasoning { text, .. } => format!("thinks: {text}{open}"),
-        PartKind::Tool { tool, state, .. } => match state {
+        PartKind::Tool { tool, state, .. } => match &**state {
             ToolState::Completed { title, .. } => format!("{tool}: {title}"),
             ToolState::Error { error, .. } => format!("{tool} failed: {}", first(error)),
             ToolState::Pending { .. } | ToolState::Running { .. } => format!("{tool}{open}"),
@@ -344,7 +344,7 @@ fn line(part: &Part) -> Option<String> {
         PartKind::Vendor { .. } => "vendor item".to_owned(),
         PartKind::Agent { name, .. } => format!("agent: {name}"),
         PartKind::Retry { attempt, .. } => format!("retry {attempt}"),
-        PartKind::Subtask { agent, .. } => format!("task for {agent}"),
+        PartKind::Subtask(task) => format!("task for {}", task.agent),
         PartKind::Patch { files, .. } => format!("changed {} files", files.len()),
         PartKind::Compaction { auto, .. } => format!("compaction, auto {auto}"),
         PartKind::StepStart {} | PartKind::StepFinish { .. } => return None,

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use haft_llm::Message as Sent;
-use haft_protocol::{Message, PartKind, Todo, ToolState};
+use haft_protocol::{Message, Todo, ToolState};
 use haft_session::{Prompt, Session, SessionError};
 use serde_json::json;
 
@@ -118,8 +118,8 @@ async fn what_was_told_before_is_not_told_again_after_opening() {
     let history = scene.journal.history(&id).await.unwrap();
     let told = history.messages().iter().flat_map(|turned| &turned.parts);
     let told: Vec<bool> = told
-        .filter_map(|part| match &part.kind {
-            PartKind::Tool { state: ToolState::Completed { output, .. }, .. } => Some(output.contains("Mind the gap.")),
+        .filter_map(|part| match part.kind.state() {
+            Some(ToolState::Completed { output, .. }) => Some(output.contains("Mind the gap.")),
             _ => None,
         })
         .collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use expect_test::expect;
 use haft_llm::{FailKind, Failing, Step, Usage};
 use haft_permission::{Action, Rule};
-use haft_protocol::{Event, Id, PartKind, Reply, Session as Record, ToolState};
+use haft_protocol::{Event, Id, Reply, Session as Record, ToolState};
 use haft_session::{
     Agents, Command, Commands, Draft, Folders, Mode, NewSession, Prompt, Session, TaskLimits, Tasks, TurnEnd,
 };
@@ -34,8 +34,8 @@ async fn told(scene: &Scene, record: &Record) -> String {
 /// The states of the calls of a session, in their order.
 async fn states(scene: &Scene, session: &Session) -> Vec<ToolState> {
     let history = scene.journal.history(session.id()).await.unwrap();
-    let parts = history.messages().iter().flat_map(|turned| turned.parts.clone());
-    parts.filter_map(|part| if let PartKind::Tool { state, .. } = part.kind { Some(state) } else { None }).collect()
+    let parts = history.messages().iter().flat_map(|turned| &turned.parts);
+    parts.filter_map(|part| part.kind.state().cloned()).collect()
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_task_shows_what_it_does_while_it_runs() {
     while let Ok(event) = events.try_recv() {
         if let Event::PartUpdated { session_id, part, .. } = event
             && session_id == *session.id()
-            && let PartKind::Tool { state: ToolState::Running { title, metadata: Some(metadata), .. }, .. } = part.kind
+            && let Some(ToolState::Running { title, metadata: Some(metadata), .. }) = part.kind.state()
         {
             assert_eq!(title.as_deref(), Some("look"));
             assert!(metadata["sessionId"].as_str().unwrap().starts_with("ses_"));

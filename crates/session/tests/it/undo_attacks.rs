@@ -141,7 +141,12 @@ async fn nobody_elses_session_is_taken_back_with_one_that_names_it() {
         serde_json::from_value(json!({ "status": "completed", "input": {}, "output": "", "title": "",
         "time": { "start": 0, "end": 1 }, "metadata": { "sessionId": victim.id() } }))
         .unwrap();
-    let kind = PartKind::Tool { call_id: "c".to_owned(), tool: "hostile_mcp".to_owned(), state, metadata: None };
+    let kind = PartKind::Tool {
+        call_id: "c".to_owned(),
+        tool: "hostile_mcp".to_owned(),
+        state: Box::new(state),
+        metadata: None,
+    };
     let id = haft_protocol::Clock::scripted(9_000_000).mint();
     let part = Box::new(Part { id, session_id: own.id().clone(), message_id, kind });
     scene.journal.record(Event::PartUpdated { session_id: own.id().clone(), part, time: 1 }).await.unwrap();

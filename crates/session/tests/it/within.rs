@@ -3,7 +3,7 @@
 use expect_test::expect;
 use haft_llm::Step;
 use haft_permission::{Action, Rule};
-use haft_protocol::{Event, Message, PartKind, Reply, ToolState};
+use haft_protocol::{Event, Message, Reply, ToolState};
 use haft_session::{Prompt, Session, TurnEnd};
 use haft_store::Journal;
 use serde_json::{Value, json};
@@ -211,8 +211,7 @@ async fn whatever_a_crash_leaves_of_a_task_is_closed_with_its_session() {
         let history = journal.history(&id).await.unwrap();
         let parts = history.messages().iter().flat_map(|turned| &turned.parts);
         assert!(
-            parts.clone().all(|part| !part.is_open()
-                && !matches!(&part.kind, PartKind::Tool { state: ToolState::Running { .. }, .. })),
+            parts.clone().all(|part| !part.is_open() && !matches!(part.kind.state(), Some(ToolState::Running { .. }))),
             "cut at {cut}"
         );
         drop(opened);

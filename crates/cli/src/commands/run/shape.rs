@@ -38,7 +38,7 @@ pub(super) fn read(file: &Path) -> Result<OutputFormat> {
 pub(super) async fn say(journal: &Journal, session: &SessionId) -> Result<()> {
     let history = journal.history(session).await?;
     let given = history.messages().iter().rev().find_map(|turned| match &turned.info {
-        Message::Assistant(answer) => answer.structured.clone(),
+        Message::Assistant(answer) => answer.structured.as_deref().cloned(),
         Message::User(_) => None,
     });
     Ok(render::say_json(&given.context("the answer is gone")?, false)?)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use haft_protocol::{Event, Id, PartKind, Session as Record, SessionId, ToolState};
+use haft_protocol::{Event, Id, Session as Record, SessionId, ToolState};
 use haft_store::Journal;
 use serde_json::Value;
 
@@ -90,8 +90,8 @@ async fn kept_outputs(journal: &Journal, id: &SessionId, folders: &Folders) -> R
     let outputs = folders.outputs();
     let history = journal.history(id).await?;
     let parts = history.messages().iter().flat_map(|turned| &turned.parts);
-    let kept = parts.filter_map(|part| match &part.kind {
-        PartKind::Tool { state: ToolState::Completed { metadata, .. }, .. } => {
+    let kept = parts.filter_map(|part| match part.kind.state() {
+        Some(ToolState::Completed { metadata, .. }) => {
             // What is stored is not trusted with more than a name in our own folder.
             let path = metadata.get("outputPath").and_then(Value::as_str).map(PathBuf::from)?;
             let name = path.file_name()?.to_str()?.to_owned();

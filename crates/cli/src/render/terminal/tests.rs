@@ -89,7 +89,7 @@ fn changed(like: &Event, id: &PartId, kind: PartKind) -> Event {
 }
 
 fn call(tool: &str, state: ToolState) -> PartKind {
-    PartKind::Tool { call_id: "c".to_owned(), tool: tool.to_owned(), state, metadata: None }
+    PartKind::Tool { call_id: "c".to_owned(), tool: tool.to_owned(), state: Box::new(state), metadata: None }
 }
 
 fn running(command: &str, output: &str) -> ToolState {

@@ -89,7 +89,12 @@ fn a_command_is_shown_when_it_begins_and_its_output_below() {
             id: id.clone(),
             session_id: session.clone(),
             message_id: message.clone(),
-            kind: PartKind::Tool { call_id: "c".to_owned(), tool: "bash".to_owned(), state, metadata: None },
+            kind: PartKind::Tool {
+                call_id: "c".to_owned(),
+                tool: "bash".to_owned(),
+                state: Box::new(state),
+                metadata: None,
+            },
         }),
         time: 1,
     };

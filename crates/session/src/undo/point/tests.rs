@@ -20,7 +20,7 @@ fn history(words: &str) -> History {
             synthetic: false,
             ignored: false,
             time: None,
-            metadata: Some(haft_protocol::Object::from_iter([("plugin".to_owned(), "p".into())])),
+            metadata: Some(Box::new(haft_protocol::Object::from_iter([("plugin".to_owned(), "p".into())]))),
         };
         let compaction = |auto| PartKind::Compaction { auto, overflow: None, tail_start_id: None, focus: None };
         let kinds = match word {

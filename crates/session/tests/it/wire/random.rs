@@ -3,7 +3,7 @@
 
 use haft_protocol::{
     Assistant, Clock, Event, Failure, History, Id, Message, MessageId, MessageTime, ModelRef, Object, Part, PartId,
-    PartKind, Paths, RetryTime, SessionId, Span, Tokens, ToolSpan, ToolState, User,
+    PartKind, Paths, RetryTime, SessionId, Span, Subtask, Tokens, ToolSpan, ToolState, User,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -292,8 +292,8 @@ impl Writer {
         }
         match end {
             End::Finished(word) => info.finish = Some(word.to_owned()),
-            End::Stopped => info.error = Some(Failure::aborted("stopped")),
-            End::Failed => info.error = Some(Failure::new("APIError", "it broke")),
+            End::Stopped => info.error = Some(Box::new(Failure::aborted("stopped"))),
+            End::Failed => info.error = Some(Box::new(Failure::new("APIError", "it broke"))),
             End::None => return,
         }
         info.time.completed = Some(self.clock.now_ms());
@@ -308,7 +308,7 @@ impl Writer {
         let start = self.clock.now_ms();
         let (open, closed) = (Span { start, end: None }, Span { start, end: Some(start) });
         let (beside, alone) = forms(model.0);
-        let kept = |form: &Option<usize>| form.map(|form| item(model, beside[form % beside.len()]));
+        let kept = |form: &Option<usize>| form.map(|form| Box::new(item(model, beside[form % beside.len()])));
         match said {
             Said::Words(text, form) => {
                 let words = |text: &str, time, metadata| PartKind::Text {
@@ -337,12 +337,13 @@ impl Writer {
             Said::Retry => {
                 let error = Failure::new("APIError", "busy");
                 let time = RetryTime { created: start };
-                self.part(&id, message, PartKind::Retry { attempt: 1, error, time });
+                self.part(&id, message, PartKind::Retry { attempt: 1, error: Box::new(error), time });
             }
             Said::Call { id: call, tool, arguments, how, item: form } => {
                 let metadata = kept(form);
-                let mut tell = |state| {
+                let mut tell = |state: ToolState| {
                     let (call_id, tool, metadata) = ((*call).to_owned(), (*tool).to_owned(), metadata.clone());
+                    let state = Box::new(state);
                     self.part(&id, message, PartKind::Tool { call_id, tool, state, metadata });
                 };
                 let pending = |raw: &str| ToolState::Pending { input: Object::new(), raw: raw.to_owned() };
@@ -405,13 +406,13 @@ fn kind(shown: &Shown) -> PartKind {
             source: None,
         },
         Shown::Agent => PartKind::Agent { name: "explore".to_owned(), source: None },
-        Shown::Subtask => PartKind::Subtask {
+        Shown::Subtask => PartKind::Subtask(Box::new(Subtask {
             prompt: "look".to_owned(),
             description: "a look".to_owned(),
             agent: "explore".to_owned(),
             command: None,
             model: None,
             variant: None,
-        },
+        })),
     }
 }

@@ -46,8 +46,8 @@ fn part(part: &Part) -> String {
             format!("\n*File: {}*\n", plain(name))
         }
         PartKind::Agent { name, .. } => format!("\n*@{}*\n", plain(name)),
-        PartKind::Subtask { description, agent, .. } => {
-            format!("\n*Task for {}: {}*\n", plain(agent), plain(description))
+        PartKind::Subtask(task) => {
+            format!("\n*Task for {}: {}*\n", plain(&task.agent), plain(&task.description))
         }
         PartKind::Tool { tool, state, .. } => call(tool, state),
         PartKind::Compaction { .. } => "\n---\n\n*What came before was summed up here.*\n".to_owned(),

@@ -37,7 +37,7 @@ pub(super) fn sanitize(session: &mut Portable) {
             Message::Assistant(answer) => {
                 answer.path.cwd = gone("cwd", &id);
                 answer.path.root = gone("root", &id);
-                answer.structured = answer.structured.as_ref().map(|_| json!(gone("structured", &id)));
+                answer.structured = answer.structured.as_ref().map(|_| Box::new(gone("structured", &id).into()));
                 if let Some(error) = &mut answer.error {
                     error.data = message(&id);
                 }
@@ -84,9 +84,9 @@ fn part(part: &mut Part) {
         PartKind::Vendor { metadata } => metadata.clear(),
         PartKind::Agent { source, .. } => *source = None,
         PartKind::StepStart {} | PartKind::StepFinish { .. } => {}
-        PartKind::Subtask { prompt, description, command, .. } => {
-            (*prompt, *description) = (gone("prompt", &id), gone("description", &id));
-            *command = command.as_ref().map(|_| gone("command", &id));
+        PartKind::Subtask(task) => {
+            (task.prompt, task.description) = (gone("prompt", &id), gone("description", &id));
+            task.command = task.command.as_ref().map(|_| gone("command", &id));
         }
         PartKind::Retry { error, .. } => error.data = message(&id),
         PartKind::Patch { files, .. } => files.iter_mut().for_each(|file| *file = gone("file", &id)),
