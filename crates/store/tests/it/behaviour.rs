@@ -1,6 +1,6 @@
 //! What a journal does, wherever it keeps things: every test runs against the file and against its twin in memory.
 
-use haft_protocol::{Event, History, Id, Part, PartId, PartKind, Session, SessionId, SessionTime, Status};
+use haft_protocol::{Event, History, Id, Part, PartId, PartKind, Session, SessionId, SessionTime, Status, Turned};
 use haft_store::{Filter, Journal, StoreError};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
@@ -66,6 +66,39 @@ async fn what_is_recorded_is_read_back_in_the_order_it_came() {
         assert_eq!(journal.session(&info.id).await.unwrap(), Some(info.clone()));
         let history = journal.history(&info.id).await.unwrap();
         assert_eq!(outline(&history), "msg_b prt_b=one prt_a=2\nmsg_a\n");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_long_session_is_whole_whatever_its_ids_are() {
+    on_both(async |journal| {
+        let info = session("ses_1");
+        // Ids that do not sort as the messages came, other messages between them, and no part, one or more.
+        let message = |n: usize| prompt(&info, &format!("msg_{}", n * 389 % 1000));
+        let parts = |n: usize| (0..n % 3).map(move |m| (n, m));
+        let part = |(n, m): (usize, usize)| text(&message(n), &format!("prt_{}x{n}", m + 1), &format!("{n}.{m}"));
+        let mut events = vec![created(&info)];
+        for n in 0..1000 {
+            events.push(said(&message(n)));
+            events.extend(parts(n).map(part).map(|part| put(&part)));
+        }
+        journal.record_all(events).await.unwrap();
+        let is_gone = |n: usize| (300..610).contains(&n) || n % 7 == 0;
+        let gone = (0..1000).filter(|n| is_gone(*n)).map(|n| message(n).id().clone());
+        let session_id = &info.id;
+        let gone = gone.map(|message_id| Event::MessageRemoved { session_id: session_id.clone(), message_id });
+        journal.record_all(gone.collect()).await.unwrap();
+
+        let left = (0..1000).filter(|n| !is_gone(*n));
+        let want = left.map(|n| Turned { info: message(n), parts: parts(n).map(part).collect() });
+        let want: Vec<Turned> = want.collect();
+        assert_eq!(journal.history(&info.id).await.unwrap().messages(), want);
+        for (before, limit) in [(want.len(), 1), (want.len(), 90), (500, 300), (40, 200), (1, 1), (0, 5)] {
+            let page =
+                journal.messages(&info.id, want.get(before).map(|turned| turned.info.id()), limit).await.unwrap();
+            assert_eq!(page, want[before.saturating_sub(limit)..before], "{limit} before {before}");
+        }
     })
     .await;
 }

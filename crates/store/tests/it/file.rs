@@ -157,6 +157,32 @@ async fn a_row_that_cannot_be_read_is_stood_for_and_harms_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_part_is_known_by_its_names_however_its_record_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let part = begin(&journal, "ses_1").await;
+    let row = async |record: &str, want: &str| {
+        let update = sqlx::query("UPDATE part SET data = ?1").bind(record);
+        update.execute(&mut outside(&path).await).await.unwrap();
+        let read = read(&journal, &part).await;
+        assert!(read.starts_with(want), "{record}: {read}");
+    };
+    let rest = r#""type":"text","text":"words""#;
+    let names = r#""id":"prt_1","sessionID":"ses_1","messageID":"msg_1""#;
+    row(&format!("{{{names},{rest}}}"), "words").await;
+    row(&format!("{{{rest},{names}}}"), "words").await;
+    row(&format!("{{ {names} , {rest} }}"), "words").await;
+    row(&format!("{{{names}}}"), "[Something stood here that cannot be read any more").await;
+    for (name, other) in [("prt_1", "prt_2"), ("ses_1", "ses_12"), ("msg_1", "msg_")] {
+        let names = names.replace(name, other);
+        let want = "[Something stood here that cannot be read any more: it says that it is another]";
+        row(&format!("{{{names},{rest}}}"), want).await;
+        row(&format!("{{{rest},{names}}}"), want).await;
+    }
+}
+
+#[tokio::test]
 async fn two_journals_on_one_file_see_what_the_other_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("haft.db");
