@@ -44,14 +44,18 @@ const LIST_DIRECTORY: &str = "
     ORDER BY time_updated DESC, time_created DESC, id LIMIT ?4";
 const LIST_CHILDREN: &str = "
     SELECT id, data FROM session WHERE parent_id = ?1 ORDER BY time_created DESC, id DESC LIMIT ?2";
-/// The messages between two numbers, in blocks of so many numbers; a line each. The JSON that is stored holds no line
-/// break.
+/// The messages between two numbers, in blocks of so many numbers at most; a line each. The JSON that is stored holds no
+/// line break.
 const MESSAGES: &str = "
-    WITH RECURSIVE block (after) AS (SELECT ?2 UNION ALL SELECT after + ?4 FROM block WHERE after + ?4 < ?3)
+    WITH RECURSIVE block (after) AS (
+        SELECT ?2 UNION ALL
+        SELECT (SELECT min(seq) - 1 FROM message WHERE session_id = ?1 AND seq > after + ?4 AND seq <= ?3) FROM block
+        WHERE after IS NOT NULL)
     SELECT (
         SELECT group_concat(line, char(10)) FROM (
             SELECT id || char(9) || data AS line FROM message
-            WHERE session_id = ?1 AND seq > block.after AND seq <= min(block.after + ?4, ?3) ORDER BY seq)) FROM block";
+            WHERE session_id = ?1 AND seq > block.after AND seq <= min(block.after + ?4, ?3) ORDER BY seq)) FROM block
+    WHERE after IS NOT NULL";
 /// The parts of the messages from one id to another, for each pair of ids in a list: its place there, and its parts, a
 /// line each, message by message.
 const PARTS: &str = "

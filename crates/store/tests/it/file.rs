@@ -183,6 +183,24 @@ async fn a_part_is_known_by_its_names_however_its_record_is_written() {
 }
 
 #[tokio::test]
+async fn numbers_that_lie_far_apart_are_no_further_to_walk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("haft.db");
+    let journal = Journal::open(&path).await.unwrap();
+    let first = begin(&journal, "ses_1").await;
+    let message = prompt(&session("ses_1"), "msg_2");
+    let last = text(&message, "prt_2", "far off");
+    journal.record_all(vec![said(&message), put(&last)]).await.unwrap();
+    for far in ["4611686018427387904", "9223372036854775807"] {
+        let update = format!("UPDATE message SET seq = {far} WHERE id = 'msg_2'");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(update)).execute(&mut outside(&path).await).await.unwrap();
+        let history = journal.history(&first.session_id).await.unwrap();
+        let parts: Vec<&Part> = history.messages().iter().flat_map(|turned| &turned.parts).collect();
+        assert_eq!(parts, [&first, &last], "{far}");
+    }
+}
+
+#[tokio::test]
 async fn two_journals_on_one_file_see_what_the_other_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("haft.db");
