@@ -1,5 +1,14 @@
 //! All agents there are: the built-in ones and the user's, and which of them answers.
 
+pub(crate) mod agent;
+pub(crate) mod architect;
+pub(crate) mod cast;
+pub(crate) mod delegates;
+pub(crate) mod family;
+pub(crate) mod hand_over;
+pub(crate) mod policy;
+pub(crate) mod role;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,8 +16,8 @@ use haft_permission::Rule;
 use haft_protocol::Object;
 use serde_json::Value;
 
-use crate::agent::{Agent, Draft, FIRST, Mode};
-use crate::policy::{self, Commands, Folders};
+use crate::agents::agent::{Agent, Draft, FIRST, Mode};
+use crate::agents::policy::{Commands, Folders};
 
 /// The agents there are: the one that answers unless another is chosen first, the others by name. Never empty. Cheap
 /// to clone.

@@ -1,5 +1,9 @@
 //! Small requests beside the turns: for titles, and for what a turn came to.
 
+pub(crate) mod gist;
+pub(crate) mod sampling;
+pub(crate) mod title;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +13,11 @@ use haft_protocol::hook::{Point, Requested};
 use haft_protocol::{Session, SessionId, Tokens};
 
 use crate::Agent;
-use crate::cast::Cast;
-use crate::hooked;
+use crate::agents::cast::Cast;
 use crate::kin::Kin;
 use crate::model::{Model, tokens};
 use crate::setup::{Options, Setup};
+use crate::turn::hooked;
 
 /// Most bytes of an answer that are looked at.
 const MAX_ANSWER: usize = 64 * 1024;

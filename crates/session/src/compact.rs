@@ -1,6 +1,7 @@
 //! Making a conversation shorter: old outputs of tools are left out first, then a summary takes the place of what came
 //! before it. Everything stays stored; only requests change.
 
+pub(crate) mod condensed;
 mod prune;
 mod room;
 mod tail;
@@ -15,16 +16,17 @@ use haft_protocol::{
     Assistant, Event, Failure, Message, MessageId, MessageTime, Part, PartKind, Session, Turned, User,
 };
 
-use crate::agent::SUMS_UP;
-use crate::assemble::weigh;
-use crate::cast::Cast;
-use crate::condensed::{self, is_aside, words};
+use crate::agents::agent::SUMS_UP;
+use crate::agents::cast::Cast;
+use crate::compact::condensed::{is_aside, words};
 use crate::error::{TurnError, of_model};
-use crate::hooked::of;
-use crate::intake::Taken;
-use crate::recover::close_all;
+use crate::prompt::intake::Taken;
+use crate::request::assemble::weigh;
+use crate::request::estimate;
+use crate::stored::recover::close_all;
+use crate::turn::hooked::of;
 use crate::turn::{Stop, Turn, TurnEnd};
-use crate::{Agent, Estimate, estimate};
+use crate::{Agent, Estimate};
 use prune::{old_outputs, pruned};
 pub use room::Compaction;
 use room::usable;

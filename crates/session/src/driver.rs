@@ -2,6 +2,8 @@
 
 mod aside;
 mod asked;
+pub(crate) mod desk;
+pub(crate) mod letters;
 mod past;
 
 use std::sync::Arc;
@@ -16,29 +18,29 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::assemble::Projection;
-use crate::background::{Background, Notice};
-use crate::cast::{Cast, Casting};
-use crate::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
-use crate::diffs::Tally;
+use crate::agents::cast::{Cast, Casting};
+use crate::agents::hand_over::Wish;
+use crate::agents::role::{Memory, Role};
+use crate::beside::gist::{Gist, written};
+use crate::beside::title::{Titling, found};
+use crate::driver::desk::{Answer, Caller, Desk, Inbox, MAX_WAITING};
+use crate::driver::letters::Letters;
 use crate::error::{SessionError, TurnError};
-use crate::gist::{Gist, written};
-use crate::hand_over::Wish;
-use crate::hooked::opening;
-use crate::instructions::Instructions;
-use crate::intake::Taken;
 use crate::kin::Kin;
-use crate::left_open::{CUT_OFF, close_below, report_cut_off};
-use crate::letters::Letters;
 use crate::prompt::Delivery;
-use crate::recover::close_all;
-use crate::role::{Memory, Role};
+use crate::prompt::intake::Taken;
+use crate::request::assemble::Projection;
+use crate::request::instructions::Instructions;
+use crate::request::sent::Sent;
 use crate::roster::Listed;
-use crate::sent::Sent;
 use crate::setup::Setup;
-use crate::side_by_side::GRACE_OF_TASKS;
-use crate::title::{Titling, found};
-use crate::todos::Todos;
+use crate::snapshots::diffs::Tally;
+use crate::stored::recover::close_all;
+use crate::task::background::{Background, Notice};
+use crate::task::left_open::{CUT_OFF, close_below, report_cut_off};
+use crate::turn::hooked::opening;
+use crate::turn::side_by_side::GRACE_OF_TASKS;
+use crate::turn::todos::Todos;
 use crate::turn::{State, Stop, Turn, TurnEnd, record_all, store_prompt};
 
 /// What a model reads of a command that the person ran.

@@ -9,18 +9,19 @@ use std::time::Duration;
 use haft_permission::{Action, Grant, Rule, Rules};
 use haft_protocol::{Event, History, Message, Object, Session as Record, SessionId, SessionModel, SessionRule, Turned};
 
-use crate::calls::Calls;
-use crate::cast::{Cast, Casting};
+use crate::agents::cast::{Cast, Casting};
+use crate::agents::policy;
+use crate::driver::letters::{Letter, MAX_LETTERS, rename};
 use crate::error::SessionError;
-use crate::intake::Taken;
-use crate::letters::{Letter, MAX_LETTERS, rename};
+use crate::prompt::intake::Taken;
 use crate::prompt::{Prompt, by};
 use crate::roster::{Found, Waits};
 use crate::session::{Session, new_record};
 use crate::setup::{NewSession, Setup};
+use crate::stored::delete;
 use crate::task::Crew;
+use crate::turn::calls::Calls;
 use crate::turn::{TurnEnd, message};
-use crate::{delete, policy};
 
 /// How many of a session's last messages are looked at for the answer.
 const MAX_BACK: usize = 8;

@@ -7,9 +7,9 @@ use haft_store::StoreError;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::background::Background;
-use crate::budget::{Meter, TaskLimits};
 use crate::setup::Setup;
+use crate::task::background::Background;
+use crate::task::budget::{Meter, TaskLimits};
 
 /// Most sessions one below the other that are looked at.
 pub(crate) const MAX_DEPTH: u32 = 16;

@@ -1,12 +1,17 @@
 //! What a person says.
 
+pub(crate) mod command;
+pub(crate) mod intake;
+pub(crate) mod mention;
+pub(crate) mod subtask;
+
 use std::path::{Path, PathBuf};
 
 use haft_protocol::{Object, OutputFormat, PLUGIN, PartKind};
 use serde_json::Value;
 
 use crate::error::SessionError;
-use crate::form::Form;
+use crate::turn::form::Form;
 
 /// Most files that may go with a prompt.
 const MAX_FILES: usize = 32;

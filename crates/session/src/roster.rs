@@ -7,11 +7,11 @@ use haft_protocol::{Session as Record, SessionId, Status};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::background::Background;
-use crate::calls::Calls;
-use crate::desk::Inbox;
-use crate::letters::Letters;
+use crate::driver::desk::Inbox;
+use crate::driver::letters::Letters;
 use crate::session::Session;
+use crate::task::background::Background;
+use crate::turn::calls::Calls;
 
 /// The sessions that are open here. It keeps none open. A handle, cheap to clone.
 #[derive(Clone, Default)]

@@ -7,18 +7,20 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::background::Background;
-use crate::cast::Casting;
-use crate::desk::Inbox;
+use crate::Past;
+use crate::agents::cast::Casting;
 use crate::driver::Driver;
+use crate::driver::desk::Inbox;
 use crate::error::SessionError;
 use crate::kin::Kin;
 use crate::prompt::Prompt;
+use crate::request::preview;
 use crate::setup::{NewSession, Setup};
-use crate::slug::slug;
+use crate::stored::fork;
+use crate::stored::slug::slug;
+use crate::task::background::Background;
 use crate::turn::TurnEnd;
 use crate::undo::{self, Rewind, Rewound, To};
-use crate::{Past, fork, preview};
 
 /// Requests that may wait for the session's task.
 const MAX_INBOX: usize = 32;

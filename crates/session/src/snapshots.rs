@@ -2,10 +2,12 @@
 
 mod around;
 mod cut_off;
+pub(crate) mod diffs;
 mod edits;
 mod known;
 mod ledger;
 mod passing;
+pub(crate) mod past;
 mod repositories;
 
 use std::cell::RefCell;

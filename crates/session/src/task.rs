@@ -1,5 +1,11 @@
 //! Handing a task to another agent: a session of its own, below the one whose call asks for it.
 
+pub(crate) mod apart;
+pub(crate) mod background;
+pub(crate) mod budget;
+pub(crate) mod left_open;
+pub(crate) mod work;
+
 use std::sync::Arc;
 
 use haft_permission::{Grant, Rules};
@@ -9,17 +15,16 @@ use haft_tool::{Delegate, PlanFile, Task, TaskEnd, TaskResult, ToolError, with_c
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::apart;
-use crate::background::Notice;
-use crate::cast::{Cast, Casting};
-use crate::delegates::delegates;
+use crate::agents::cast::{Cast, Casting};
+use crate::agents::delegates::delegates;
+use crate::agents::policy;
 use crate::error::SessionError;
 use crate::kin::Kin;
-use crate::policy;
 use crate::prompt::{Prompt, check_format};
 use crate::session::{Session, new_record};
 use crate::setup::{NewSession, Setup};
-use crate::work::{self, Begun, Tell};
+use crate::task::background::Notice;
+use crate::task::work::{Begun, Tell};
 
 /// Those who can work for a session: what it needs to hand tasks on.
 pub(crate) struct Crew {

@@ -1,5 +1,17 @@
 //! One turn: model steps until the model stops asking for tools.
 
+pub(crate) mod call_ids;
+pub(crate) mod calls;
+pub(crate) mod doom;
+pub(crate) mod fold;
+pub(crate) mod form;
+pub(crate) mod hooked;
+pub(crate) mod report;
+pub(crate) mod shaping;
+pub(crate) mod side_by_side;
+pub(crate) mod step;
+pub(crate) mod todos;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,22 +25,22 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::Estimate;
-use crate::assemble::{Assembled, Projection, last, reminder};
-use crate::calls::Calls;
-use crate::cast::Cast;
+use crate::agents::cast::Cast;
+use crate::agents::role::Role;
+use crate::beside::title::{Titling, found};
 use crate::compact::{Made, Room, Why};
-use crate::doom::Trail;
+use crate::driver::letters::Letters;
 use crate::error::TurnError;
-use crate::fold::Planned;
-use crate::form::Form;
-use crate::intake::Taken;
 use crate::kin::Kin;
-use crate::letters::Letters;
-use crate::recover::close_all;
-use crate::role::Role;
+use crate::prompt::intake::Taken;
+use crate::request::assemble::{Assembled, Projection, last, reminder};
 use crate::setup::Setup;
-use crate::shaping::Shaped;
-use crate::title::{Titling, found};
+use crate::stored::recover::close_all;
+use crate::turn::calls::Calls;
+use crate::turn::doom::Trail;
+use crate::turn::fold::Planned;
+use crate::turn::form::Form;
+use crate::turn::shaping::Shaped;
 
 /// What a message keeps of a turn that the user stopped.
 pub(crate) const STOPPED: &str = "stopped by the user";
@@ -326,7 +338,7 @@ impl Turn<'_> {
     }
 
     pub(crate) fn check_cost(&self) -> Result<(), TurnError> {
-        if let Some(what) = self.kin.meter.as_ref().and_then(crate::budget::Meter::reached) {
+        if let Some(what) = self.kin.meter.as_ref().and_then(crate::task::budget::Meter::reached) {
             return Err(TurnError::Budget { what });
         }
         let spent = self.kin.spent.dollars();
@@ -340,7 +352,7 @@ impl Turn<'_> {
     pub(crate) fn request(&mut self, is_last: bool) -> (Request, Estimate) {
         let Role { system, tools, cast, .. } = self.role;
         let setup = self.setup;
-        let remind = |agent: &str, before: Option<&str>| crate::role::remind(setup, agent, before);
+        let remind = |agent: &str, before: Option<&str>| crate::agents::role::remind(setup, agent, before);
         let Assembled { request, estimate } = match &self.state.shown {
             Some(shown) => Projection::default().request(system, shown, tools, &cast.model, &remind),
             None => self.projection.request(system, self.history, tools, &cast.model, &remind),

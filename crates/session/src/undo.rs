@@ -28,10 +28,10 @@ use self::fates::{fates, lost, settle_fates};
 use self::gather::{Below, Gathered, gather};
 use self::point::NoPoint;
 use self::since::without;
-use crate::calls::everything;
-use crate::diffs::{self, Tally, file_diff};
 use crate::error::SessionError;
-use crate::past::Past;
+use crate::snapshots::diffs::{self, Tally, file_diff};
+use crate::snapshots::past::Past;
+use crate::turn::calls::everything;
 
 pub(crate) use self::gather::Patch;
 pub(crate) use self::point::Point;

@@ -11,12 +11,12 @@ use haft_tool::{Belongings, Marks, Output, Registry, Standing, ToolError};
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
-use crate::calls::Calls;
-use crate::hand_over::Wish;
+use crate::agents::hand_over::Wish;
 use crate::kin::Kin;
-use crate::report::{Progress, Report};
-use crate::side_by_side::patience;
-use crate::todos::Todos;
+use crate::turn::calls::Calls;
+use crate::turn::report::{Progress, Report};
+use crate::turn::side_by_side::patience;
+use crate::turn::todos::Todos;
 
 /// How long a call waits for sources of tools where nobody knows its name.
 const PATIENCE: Duration = Duration::from_secs(30);

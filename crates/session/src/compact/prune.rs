@@ -2,7 +2,7 @@
 
 use haft_protocol::{Message, Part, PartKind, ToolState, Turned};
 
-use crate::estimate;
+use crate::request::estimate;
 
 /// Most tokens of the newest outputs that stay.
 const PROTECTED: u64 = 40_000;

@@ -6,12 +6,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Driver, GRACE_OF_HOOKS, SETTLE};
-use crate::desk::{Desk, Inbox};
+use crate::beside::gist::{Gist, Written, written};
+use crate::beside::title::{Titled, found};
+use crate::driver::desk::{Desk, Inbox};
+use crate::driver::letters;
 use crate::error::SessionError;
-use crate::gist::{Gist, Written, written};
-use crate::hooked::of;
-use crate::letters;
-use crate::title::{Titled, found};
+use crate::turn::hooked::of;
 
 impl Driver {
     /// Waits a little for what is done beside the turns, and tells hooks that the session is closed.

@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{BY_HAND, Driver};
-use crate::desk::{Answer, Desk, Inbox};
+use crate::driver::desk::{Answer, Desk, Inbox};
 use crate::error::{SessionError, TurnError};
-use crate::fold::Planned;
 use crate::hands::SHELL;
-use crate::intake::Taken;
+use crate::prompt::intake::Taken;
 use crate::prompt::{Delivery, title};
 use crate::turn::TurnEnd;
+use crate::turn::fold::Planned;
 
 impl Driver {
     /// Runs a command that the person typed, and keeps it. No model is asked.

@@ -3,8 +3,8 @@
 use haft_protocol::{Event, FileDiff, History, Message, MessageId, PartKind, TurnSummary};
 
 use super::Driver;
-use crate::diffs::Tally;
 use crate::error::SessionError;
+use crate::snapshots::diffs::Tally;
 use crate::turn::record_all;
 use crate::undo::{Hand, Rewind, Rewound, since, tally};
 

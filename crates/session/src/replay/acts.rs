@@ -7,7 +7,7 @@ use haft_protocol::{History, Message, OutputFormat, PartKind, SessionId, ToolSta
 use super::answers::{End, answers};
 use super::{is_models, told_of};
 use crate::Command;
-use crate::background::unreported;
+use crate::task::background::unreported;
 
 /// Something that was done, and that no answer of the model leads to.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use haft_tool::INVALID;
 use serde_json::Value;
 
 use super::is_models;
-use crate::fold::item;
+use crate::turn::fold::item;
 
 /// Why a vendor ends an answer that it goes on with: see [`Finish::pauses`].
 const PAUSED: &str = "pause_turn";

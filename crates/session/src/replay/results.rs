@@ -9,7 +9,7 @@ use haft_tool::{AnyTool, Attachment, Call, INVALID, Output, Spec, ToolError};
 use serde_json::{Value, json};
 
 use super::compare::{input, is_denied};
-use crate::form::STRUCTURED;
+use crate::turn::form::STRUCTURED;
 
 /// The calls of a session and its tasks, with what came of them.
 #[derive(Debug, Default)]

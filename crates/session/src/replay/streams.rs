@@ -7,8 +7,8 @@ use haft_protocol::{History, Id, Message, MessageId, PartKind, SessionId, ToolSt
 use super::acts::words;
 use super::answers::{End, answers, elsewhere};
 use super::{Moment, Stream, is_models, told_of};
-use crate::background::unreported;
 use crate::driver::BY_HAND;
+use crate::task::background::unreported;
 
 /// What a session and its tasks play, the session first. Where they name the folder `was` they name `is` instead.
 pub fn streams(own: (&SessionId, &History), tasks: &[(&SessionId, &History)], was: &str, is: &str) -> Vec<Stream> {

@@ -9,7 +9,7 @@ use haft_snapshot::{Change, Keep, State};
 
 use super::disk::Done;
 use super::wanted::{Fate, Why};
-use crate::diffs::{self, file_diff, within};
+use crate::snapshots::diffs::{self, file_diff, within};
 
 /// What is planned, as it is told.
 pub(super) fn fates(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Fate> {

@@ -9,7 +9,7 @@ use super::point::Point;
 use crate::error::SessionError;
 use crate::hands::TASK;
 use crate::kin::{MAX_CHILDREN, MAX_DEPTH};
-use crate::past::Past;
+use crate::snapshots::past::Past;
 
 /// Most sessions below one that are looked at.
 const MAX_BELOW: usize = 1000;

@@ -9,9 +9,9 @@ use super::gather::{Below, Gathered, Patch, gather};
 use super::point::Point;
 use super::wanted::To;
 use super::{blocking, list, point};
-use crate::diffs::Tally;
 use crate::error::SessionError;
-use crate::past::Past;
+use crate::snapshots::diffs::Tally;
+use crate::snapshots::past::Past;
 
 /// What was changed since the message `first`, by the session and those below it, the latest first; all where it is
 /// `None`.

@@ -14,10 +14,10 @@ use haft_tool::{Hooked, Hooks};
 use serde_json::{Value, json};
 
 use crate::Model;
-use crate::cast::Cast;
+use crate::agents::cast::Cast;
 use crate::error::SessionError;
-use crate::intake::Taken;
 use crate::kin::Kin;
+use crate::prompt::intake::Taken;
 use crate::setup::Setup;
 use crate::turn::{Turn, TurnEnd};
 

@@ -177,7 +177,7 @@ async fn fetched(
     let read = named.into_iter().map(async |Named { pattern: url, by_user }| {
         // Whoever named it gave the leave; the record says that it was used.
         let access = Access::new("webfetch", url).with(Effect::Host(host(url).to_owned()));
-        let leave = gate.ask(asker, &crate::calls::everything(), access).await;
+        let leave = gate.ask(asker, &crate::turn::calls::everything(), access).await;
         let grant = leave.map_err(|denied| denied.to_string());
         let text = match grant {
             Ok(grant) => {
@@ -343,7 +343,7 @@ async fn text(files: &Files, gate: &Gate, asker: &Asker, candidate: &Candidate) 
 /// Leave under a rule that is built in: that these files are told is what they are for.
 async fn leave(gate: &Gate, asker: &Asker, permission: &str, name: &str, effect: Effect) -> Result<Grant, String> {
     let access = Access::new(permission, name).with(effect);
-    gate.ask(asker, &crate::calls::everything(), access).await.map_err(|denied| denied.to_string())
+    gate.ask(asker, &crate::turn::calls::everything(), access).await.map_err(|denied| denied.to_string())
 }
 
 async fn beginning(files: &Files, grant: &Grant, target: &Target) -> Result<String, String> {

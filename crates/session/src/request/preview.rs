@@ -7,19 +7,19 @@ use haft_permission::Asker;
 use haft_protocol::{History, Message, MessageTime, Part, PartKind, Session as Record, Subtask, Turned, User};
 use haft_tool::Task;
 
-use crate::assemble::Projection;
-use crate::cast::Casting;
+use crate::agents::cast::Casting;
+use crate::agents::role::{Role, remind};
 use crate::driver::memory;
 use crate::error::SessionError;
-use crate::hooked::opening;
-use crate::instructions::Instructions;
-use crate::intake::{Intake, Taken};
 use crate::kin::Kin;
 use crate::prompt::Prompt;
-use crate::role::{Role, remind};
+use crate::prompt::intake::{Intake, Taken};
+use crate::request::assemble::Projection;
+use crate::request::instructions::Instructions;
 use crate::session::new_record;
 use crate::setup::{NewSession, Setup};
 use crate::task::{Below, ModelName};
+use crate::turn::hooked::opening;
 
 /// See [`Session::preview`](crate::Session::preview).
 pub(crate) async fn preview(setup: Setup, prompt: Prompt) -> Result<Request, SessionError> {

@@ -63,10 +63,14 @@ pub fn builtin() -> Vec<Command> {
         ..Command::default()
     };
     vec![
-        command("init", include_str!("commands/init.md"), "write or renew AGENTS.md for this project"),
+        command("init", include_str!("../commands/init.md"), "write or renew AGENTS.md for this project"),
         Command {
             subtask: Some(true),
-            ..command("review", include_str!("commands/review.md"), "review changes: uncommitted, a commit, a branch")
+            ..command(
+                "review",
+                include_str!("../commands/review.md"),
+                "review changes: uncommitted, a commit, a branch",
+            )
         },
     ]
 }

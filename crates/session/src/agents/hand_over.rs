@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cast::Cast;
+use crate::agents::cast::Cast;
 use crate::error::TurnError;
 use crate::turn::Turn;
 

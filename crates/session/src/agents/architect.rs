@@ -4,8 +4,8 @@ use haft_permission::{Action, Rule};
 use haft_protocol::{Message, OutputFormat};
 use serde_json::{Value, json};
 
+use crate::agents::policy::{Commands, Folders};
 use crate::error::SessionError;
-use crate::policy::{Commands, Folders};
 use crate::session::Session;
 use crate::setup::{NewSession, Setup};
 use crate::{Agents, Draft, InstructionFiles, Mode, Prompt};

@@ -9,12 +9,12 @@ use haft_protocol::{Event, MessageId, Session as Record, TurnSummary};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::cast::Casting;
+use crate::agents::cast::Casting;
+use crate::agents::role::{Memory, calls};
+use crate::driver::letters::{Letter, Letters};
 use crate::error::{SessionError, TurnError};
-use crate::intake::{Called, Intake, Taken};
-use crate::letters::{Letter, Letters};
 use crate::prompt::Prompt;
-use crate::role::{Memory, calls};
+use crate::prompt::intake::{Called, Intake, Taken};
 use crate::setup::Setup;
 use crate::turn::{Stop, TurnEnd};
 use crate::undo::{Rewind, Rewound};

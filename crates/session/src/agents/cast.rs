@@ -5,10 +5,10 @@ use std::sync::Arc;
 use haft_llm::Request;
 use haft_protocol::SessionModel;
 
-use crate::command::{self, Command};
 use crate::error::SessionError;
 use crate::hands::TASK;
 use crate::prompt::Author;
+use crate::prompt::command::{self, Command};
 use crate::setup::Setup;
 use crate::{Agent, Mode, Model, Prompt};
 

@@ -20,12 +20,12 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::Questions;
-use crate::fold::Planned;
-use crate::hand_over::Wish;
+use crate::agents::hand_over::Wish;
 use crate::hands::TASK;
-use crate::report::{Inner, Progress, Report, Within};
 use crate::task::{Crew, ModelName};
-use crate::todos::Todos;
+use crate::turn::fold::Planned;
+use crate::turn::report::{Inner, Progress, Report, Within};
+use crate::turn::todos::Todos;
 
 /// What the calls of a session share. Cheap to clone.
 #[derive(Clone)]
@@ -87,7 +87,8 @@ impl Calls {
 
     /// The same with the tools that there are now: those of servers and scripts come and go.
     pub(crate) fn current(&self) -> Self {
-        let registry = self.crew.as_ref().map(|crew| crate::role::registry(&crew.setup, &crew.cast, &self.rules));
+        let registry =
+            self.crew.as_ref().map(|crew| crate::agents::role::registry(&crew.setup, &crew.cast, &self.rules));
         Self { registry: registry.unwrap_or_else(|| self.registry.clone()), ..self.clone() }
     }
 
@@ -333,7 +334,7 @@ impl Host for CallHost {
     }
 
     fn sample<'a>(&'a self, _grant: &'a Grant, asked: Sampling) -> BoxFuture<'a, Result<Sampled, ToolError>> {
-        Box::pin(async move { crate::sampling::sample(self.crew()?, asked).await })
+        Box::pin(async move { crate::beside::sampling::sample(self.crew()?, asked).await })
     }
 
     fn run_tool(&self, name: String, input: Value) -> BoxFuture<'_, Result<Output, ToolError>> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use haft_protocol::{Assistant, Event, Message, OutputFormat, PartKind, ToolState};
 use serde_json::Value;
 
-use crate::calls::Calls;
 use crate::error::TurnError;
-use crate::form::{Form, STRUCTURED, Taking};
 use crate::turn::Turn;
+use crate::turn::calls::Calls;
+use crate::turn::form::{Form, STRUCTURED, Taking};
 
 /// What came of a step that was to give the form.
 pub(crate) enum Shaped {

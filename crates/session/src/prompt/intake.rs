@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::Prompt;
-use crate::calls::{Calls, Prepared};
-use crate::cast::{Cast, Casting, find_subagent};
-use crate::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, split};
+use crate::agents::cast::{Cast, Casting, find_subagent};
 use crate::error::SessionError;
-use crate::form::Form;
 use crate::hands::{READ, RESOURCE, SHELL, TASK};
-use crate::hooked::{commanded, prompted};
-use crate::mention::{Lines, Mention, lines, mentions};
+use crate::prompt::command::{Command, MAX_EXPANDED, MAX_SHELL, Piece, called, split};
+use crate::prompt::mention::{Lines, Mention, lines, mentions};
 use crate::prompt::{Author, Delivery, bad, by, title};
-use crate::report::Report;
 use crate::setup::Setup;
+use crate::turn::calls::{Calls, Prepared};
+use crate::turn::form::Form;
+use crate::turn::hooked::{commanded, prompted};
+use crate::turn::report::Report;
 
 /// Most bytes of text that the files of one prompt may add to it.
 const MAX_SHOWN: usize = 512 * 1024;

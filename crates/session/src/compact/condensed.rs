@@ -28,8 +28,8 @@ pub(crate) fn newest(messages: &[Turned], within: Range<usize>) -> Option<Conden
 impl Condensed {
     /// The summary in the words in which it is shown to the model.
     pub(crate) fn notes(&self, messages: &[Turned]) -> String {
-        let kept = if self.tail < self.request { include_str!("reminders/condensed_kept.md").trim() } else { "" };
-        let head = include_str!("reminders/condensed.md").trim();
+        let kept = if self.tail < self.request { include_str!("../reminders/condensed_kept.md").trim() } else { "" };
+        let head = include_str!("../reminders/condensed.md").trim();
         format!("{head}\n\n<notes>\n{}\n</notes>\n{kept}", words(&messages[self.summary].parts)).trim_end().to_owned()
     }
 }

@@ -71,16 +71,16 @@ impl Form {
     pub(crate) fn ask(&self, request: &mut Request, calls_tools: bool, is_last: bool) {
         if !calls_tools {
             request.format = Some(Format { name: "answer".to_owned(), schema: self.parameters.clone() });
-            add(&mut request.system, include_str!("reminders/form_alone.md"));
+            add(&mut request.system, include_str!("../reminders/form_alone.md"));
             request.system.push_str(&format!("\n{}", self.parameters));
             return;
         }
-        add(&mut request.system, include_str!("reminders/form.md"));
+        add(&mut request.system, include_str!("../reminders/form.md"));
         if is_last {
             request.tools = Arc::default();
         }
         // Behind the others, so that those stand where they stood before.
-        let description = include_str!("reminders/form_tool.md").trim().to_owned();
+        let description = include_str!("../reminders/form_tool.md").trim().to_owned();
         let parameters = self.parameters.clone();
         Arc::make_mut(&mut request.tools).push(ToolSpec { name: STRUCTURED.to_owned(), description, parameters });
         request.tool_choice = ToolChoice::Required;
@@ -166,7 +166,7 @@ pub(crate) struct Taking(pub Arc<Form>);
 
 impl AnyTool for Taking {
     fn spec(&self) -> Spec {
-        let description = include_str!("reminders/form_tool.md").trim().to_owned();
+        let description = include_str!("../reminders/form_tool.md").trim().to_owned();
         Spec { name: STRUCTURED.to_owned(), description, parameters: self.0.parameters.clone() }
     }
 

@@ -3,22 +3,23 @@
 use haft_permission::{Rule, Rules};
 use haft_protocol::Object;
 
-use crate::{Toolset, family};
+use crate::Toolset;
+use crate::agents::family;
 
 /// The texts of the built-in agents by name: front matter, then the prompt. Whoever reads front matter makes
 /// [`Draft`]s of them.
 pub const BUILTIN_AGENTS: &[(&str, &str)] = &[
     ("build", BUILD),
     ("compaction", COMPACTION),
-    ("explore", include_str!("agents/explore.md")),
-    ("general", include_str!("agents/general.md")),
-    ("plan", include_str!("agents/plan.md")),
-    ("summary", include_str!("agents/summary.md")),
-    ("title", include_str!("agents/title.md")),
+    ("explore", include_str!("explore.md")),
+    ("general", include_str!("general.md")),
+    ("plan", include_str!("plan.md")),
+    ("summary", include_str!("summary.md")),
+    ("title", include_str!("title.md")),
 ];
 
-const BUILD: &str = include_str!("agents/build.md");
-const COMPACTION: &str = include_str!("agents/compaction.md");
+const BUILD: &str = include_str!("build.md");
+const COMPACTION: &str = include_str!("compaction.md");
 
 /// The agent that is there when nothing else is chosen.
 pub(crate) const FIRST: &str = "build";
@@ -172,8 +173,8 @@ pub struct Draft {
 /// the agent `previous`.
 pub fn reminder(current: &Agent, previous: Option<&str>) -> Option<&'static str> {
     match (current.name.as_str(), previous) {
-        (PLAN, _) => Some(include_str!("agents/reminders/plan.md").trim_ascii()),
-        (FIRST, Some(PLAN)) => Some(include_str!("agents/reminders/build.md").trim_ascii()),
+        (PLAN, _) => Some(include_str!("reminders/plan.md").trim_ascii()),
+        (FIRST, Some(PLAN)) => Some(include_str!("reminders/build.md").trim_ascii()),
         _ => None,
     }
 }

@@ -40,12 +40,12 @@ const OPEN: [&str; 14] = [
 /// What the model that its vendor calls `id` is told below the words for all; empty for most.
 pub(crate) fn words(id: &str, toolset: Toolset) -> &'static str {
     let text = match family(id, toolset) {
-        Family::Gpt => include_str!("agents/families/gpt.md"),
-        Family::Codex => include_str!("agents/families/codex.md"),
-        Family::Gemini => include_str!("agents/families/gemini.md"),
-        Family::Claude => include_str!("agents/families/claude.md"),
-        Family::Open => include_str!("agents/families/open.md"),
-        Family::Small => include_str!("agents/families/small.md"),
+        Family::Gpt => include_str!("families/gpt.md"),
+        Family::Codex => include_str!("families/codex.md"),
+        Family::Gemini => include_str!("families/gemini.md"),
+        Family::Claude => include_str!("families/claude.md"),
+        Family::Open => include_str!("families/open.md"),
+        Family::Small => include_str!("families/small.md"),
         Family::Other => "",
     };
     text.trim_ascii()

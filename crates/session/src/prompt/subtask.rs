@@ -5,14 +5,14 @@ use std::sync::Arc;
 use haft_protocol::{Message, MessageId, Part, PartKind, Subtask, Turned};
 use serde_json::json;
 
-use crate::calls::Calls;
-use crate::cast::Cast;
+use crate::agents::cast::Cast;
 use crate::error::TurnError;
-use crate::fold::Planned;
 use crate::hands::TASK;
-use crate::intake::Taken;
 use crate::prompt::Delivery;
+use crate::prompt::intake::Taken;
 use crate::task::ModelName;
+use crate::turn::calls::Calls;
+use crate::turn::fold::Planned;
 use crate::turn::{Turn, TurnEnd};
 
 /// What the agent that was asked is told when the task of a command has ended.

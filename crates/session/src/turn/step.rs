@@ -11,8 +11,8 @@ use tracing::Instrument;
 
 use crate::Model;
 use crate::error::{TurnError, of_model};
-use crate::fold::{Fold, Folded, merged};
 use crate::model::tokens;
+use crate::turn::fold::{Fold, Folded, merged};
 use crate::turn::{Next, Turn, TurnEnd};
 
 /// Most times that a turn goes on after the vendor paused in the middle of an answer.

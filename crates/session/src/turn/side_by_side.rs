@@ -15,12 +15,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::calls::{Calls, Ended, Prepared, not_run, part};
 use crate::error::TurnError;
-use crate::fold::Planned;
-use crate::form::STRUCTURED;
-use crate::recover::closed_part;
-use crate::report::{Inner, Latest, Progress, Report, Within};
+use crate::stored::recover::closed_part;
+use crate::turn::calls::{Calls, Ended, Prepared, not_run, part};
+use crate::turn::fold::Planned;
+use crate::turn::form::STRUCTURED;
+use crate::turn::report::{Inner, Latest, Progress, Report, Within};
 use crate::turn::{STOPPED, Turn, TurnEnd};
 
 /// How long progress may be told and not stored.

@@ -5,13 +5,13 @@ use haft_protocol::{
 };
 use haft_tool::{TaskEnd, TaskResult};
 
-use crate::background::{Notice, unreported};
 use crate::error::SessionError;
 use crate::kin::{MAX_CHILDREN, MAX_DEPTH};
-use crate::recover::{close_all, open_since};
 use crate::setup::Setup;
+use crate::stored::recover::{close_all, open_since};
+use crate::task::background::{Notice, unreported};
+use crate::task::work::said;
 use crate::turn::record_all;
-use crate::work::said;
 
 /// What a message keeps of a program that ended in the middle of it.
 pub(crate) const CUT_OFF: &str = "haft was stopped while this was written";

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::SessionError;
 use crate::session::new_id;
-use crate::slug::slug;
+use crate::stored::slug::slug;
 
 /// Events that are stored in one go.
 const AT_ONCE: usize = 512;

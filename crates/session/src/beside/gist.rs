@@ -6,13 +6,13 @@ use haft_llm::Purpose;
 use haft_protocol::{Event, History, Message, MessageId, PartKind, Session, TurnSummary, Turned};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::agent::DESCRIBES;
+use crate::agents::agent::DESCRIBES;
+use crate::beside::title::title;
 use crate::beside::{Heard, Helper, spoken};
 use crate::compact::transcript;
 use crate::error::{SessionError, TurnError};
 use crate::kin::Kin;
 use crate::setup::Setup;
-use crate::title::title;
 use crate::turn::record_all;
 
 /// Most bytes of a turn that are shown to whoever sums it up.

@@ -7,7 +7,7 @@ use haft_protocol::Object;
 use haft_tool::{Output, ToolError};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::calls::Prepared;
+use crate::turn::calls::Prepared;
 
 /// Where a call tells of itself, as the call in place `slot`.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use haft_llm::Purpose;
 use haft_protocol::{Event, History, PartKind, Session};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::agent::TITLES;
+use crate::agents::agent::TITLES;
 use crate::beside::{Heard, Helper, spoken};
 use crate::error::TurnError;
 use crate::kin::Kin;

@@ -10,11 +10,11 @@ use haft_tool::{Registry, Task, TaskResult, ToolError, with_causes};
 use serde_json::json;
 
 use crate::Agents;
-use crate::calls::{CallHost, Calls, Prepared};
 use crate::hands::PATCH;
-use crate::report::{Report, Within};
 use crate::setup::Setup;
 use crate::task::Crew;
+use crate::turn::calls::{CallHost, Calls, Prepared};
+use crate::turn::report::{Report, Within};
 
 /// Makes the places in which tasks work apart.
 pub trait Worktrees: Send + Sync {

@@ -12,12 +12,12 @@ use haft_tool::Spec;
 use serde_json::Value;
 
 use crate::Model;
-use crate::call_ids::Ids;
-use crate::condensed::{self, Condensed};
-use crate::estimate::{self, Estimate};
-use crate::fold;
-use crate::gauge::Gauge;
-use crate::recover::cut_off;
+use crate::compact::condensed::{self, Condensed};
+use crate::request::estimate::{self, Estimate};
+use crate::request::gauge::Gauge;
+use crate::stored::recover::cut_off;
+use crate::turn::call_ids::Ids;
+use crate::turn::fold;
 
 /// The request for the next step of `history`.
 pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) -> Request {
@@ -28,7 +28,7 @@ pub fn assemble(system: &str, history: &History, tools: &[Spec], model: &Model) 
 /// The same for the last step that a turn may take: no tool may be called, and the order is to sum up.
 pub(crate) fn last(mut request: Request) -> Request {
     request.tool_choice = ToolChoice::None;
-    let text = reminder(include_str!("reminders/limit.md"));
+    let text = reminder(include_str!("../reminders/limit.md"));
     request.messages.push(Arc::new(Turn::User { content: vec![Content::Text { text }] }));
     request
 }
@@ -273,7 +273,7 @@ fn steering(part: &Part) -> Option<Content> {
     if part.kind.plugin().is_some() {
         return None;
     }
-    let words = format!("{}\n\n{text}", include_str!("reminders/steer.md").trim());
+    let words = format!("{}\n\n{text}", include_str!("../reminders/steer.md").trim());
     (!text.trim().is_empty()).then(|| Content::Text { text: reminder(&words) })
 }
 

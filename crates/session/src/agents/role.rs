@@ -7,21 +7,21 @@ use haft_permission::{Action, Rule, Rules, matches};
 use haft_protocol::Session;
 use haft_tool::{Belongings, Marks, Registry, Spec, TOOLS_BUDGET};
 
-use crate::agent;
-use crate::assemble::definition;
-use crate::calls::Calls;
-use crate::cast::Cast;
-use crate::delegates::told;
-use crate::hand_over::Wish;
+use crate::agents::agent;
+use crate::agents::cast::Cast;
+use crate::agents::delegates::told;
+use crate::agents::hand_over::Wish;
+use crate::agents::policy;
 use crate::hands::TASK;
 use crate::kin::Kin;
-use crate::policy;
-use crate::sent::Sent;
+use crate::request::assemble::definition;
+use crate::request::sent::Sent;
+use crate::request::skills;
+use crate::request::system;
 use crate::setup::Setup;
-use crate::skills;
-use crate::system;
 use crate::task::Crew;
-use crate::todos::Todos;
+use crate::turn::calls::Calls;
+use crate::turn::todos::Todos;
 use crate::{Agent, Toolset};
 
 /// Who answers, with everything they work with.

@@ -9,9 +9,9 @@ use haft_protocol::{
 use haft_store::Journal;
 
 use crate::error::SessionError;
-use crate::recover::close_all;
 use crate::session::new_id;
-use crate::slug::slug;
+use crate::stored::recover::close_all;
+use crate::stored::slug::slug;
 use crate::undo::Point;
 
 /// Events that are stored in one go.
