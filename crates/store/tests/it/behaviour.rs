@@ -84,7 +84,7 @@ async fn a_long_session_is_whole_whatever_its_ids_are() {
             events.extend(parts(n).map(part).map(|part| put(&part)));
         }
         journal.record_all(events).await.unwrap();
-        let is_gone = |n: usize| (300..610).contains(&n) || n % 7 == 0;
+        let is_gone = |n: usize| (300..610).contains(&n) || n.is_multiple_of(7);
         let gone = (0..1000).filter(|n| is_gone(*n)).map(|n| message(n).id().clone());
         let session_id = &info.id;
         let gone = gone.map(|message_id| Event::MessageRemoved { session_id: session_id.clone(), message_id });
