@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     }
     // One thread does what waits; what computes goes to threads of its own. Passing each event of a stream from thread to
     // thread would cost more than all that is done with it.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_keep_alive(IDLE_THREAD).build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(run(task));
         // Ends what still runs, and with it every command; a thread that waits for a line from the terminal would hold
@@ -114,6 +114,11 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// How long a thread of the runtime's pool waits for work before it ends. Each begins with a heap of its own, which takes
+/// about a megabyte to fill, so that threads which come and go with the load would let memory grow; an idle one costs
+/// little.
+const IDLE_THREAD: Duration = Duration::from_secs(600);
 
 /// What to do.
 enum Task {

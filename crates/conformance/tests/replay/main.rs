@@ -8,6 +8,7 @@ mod fixture;
 mod reasons;
 mod record;
 mod run;
+mod scripts;
 mod web;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,9 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 fn main() -> Result<ExitCode> {
+    if let Some(exit) = scripts::serve_if_asked() {
+        return Ok(exit);
+    }
     // A test runner asks every test program for its tests; this one has none to name.
     if std::env::args().any(|argument| argument == "--list") {
         return Ok(ExitCode::SUCCESS);

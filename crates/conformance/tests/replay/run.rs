@@ -26,6 +26,7 @@ use serde_json::Value;
 
 use crate::fixture::{Fixture, Ground, rules};
 use crate::record::{Asked, Attached, Record, Seen};
+use crate::scripts::{Scripts, is_scripted};
 
 /// The names under which rules are told in words.
 const PERMISSIONS: &[&str] = &[
@@ -50,6 +51,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Theatre {
     fixture: Fixture,
     ground: Ground,
+    scripts: Scripts,
     /// Where the pages are served.
     port: u16,
 }
@@ -76,7 +78,8 @@ impl Provider for Counting {
 impl Theatre {
     /// A theatre for calls on `fixture`, where the pages are served on `port`.
     pub(crate) fn new(fixture: Fixture, port: u16) -> Result<Self> {
-        Ok(Self { ground: fixture.copy()?, fixture, port })
+        let ground = fixture.copy()?;
+        Ok(Self { scripts: Scripts::new(ground.project())?, ground, fixture, port })
     }
 
     /// Makes the call of `record` on the fixture as it was at first.
@@ -97,12 +100,12 @@ impl Theatre {
         let answers = vec![Answer::new([call]), done(), done(), done()];
         let model = Counting { inner: Script::new("the replay", answers), count: Arc::clone(&count) };
         let journal = Journal::memory();
-        let servers = is_served(record).then(|| servers(ground, &journal)).transpose()?;
+        let servers = needs_servers(record).then(|| servers(ground, &journal)).transpose()?;
         if let Some(servers) = &servers {
             // Every call is to find it there.
             servers.look(PATIENCE).await;
         }
-        let setup = setup(record, ground, &journal, Arc::new(model), servers.as_ref())?;
+        let setup = self.setup(record, &journal, Arc::new(model), servers.as_ref()).await?;
         let person = Arc::new(Person::default());
         let (answering, gate, questions) = (Arc::clone(&person), setup.gate.clone(), setup.questions.clone());
         let (reply, answers, mut events) = (record.reply(), record.answers(), journal.subscribe());
@@ -140,6 +143,62 @@ impl Theatre {
         self.unplace(seen)
     }
 
+    /// What the session of the call is made with.
+    async fn setup(
+        &self,
+        record: &Record,
+        journal: &Journal,
+        provider: Arc<dyn Provider>,
+        servers: Option<&Servers>,
+    ) -> Result<Setup> {
+        let ground = &self.ground;
+        let place = Place::find(&ground.project())?;
+        let clock = Clock::system();
+        let (asks, inquiries) = (journal.clone(), journal.clone());
+        let gate = Gate::new(clock.clone(), Answerer::Person, move |event| asks.announce(event));
+        let questions = Questions::new(clock.clone(), true, move |event| inquiries.announce(event));
+        let files = Files::new(place.directory.clone(), place.worktree.clone());
+        let processes = Processes::new("/bin/bash".into(), Vec::new());
+        let outputs = ground.base.join("outputs");
+        let folders = Folders {
+            outputs: outputs.clone(),
+            temp: ground.base.join("temp"),
+            plans: ground.base.join("plans"),
+            skills: Vec::new(),
+            secrets: Vec::new(),
+            base: place.directory.clone(),
+        };
+        let world = World { files, processes };
+        let mut registry = registry(record, &world, &place);
+        let mut sources = servers.map(Servers::sources).unwrap_or_default();
+        if is_scripted(record) {
+            let (with_programs, of_scripts) = self.scripts.add_to(registry, &world);
+            registry = with_programs;
+            sources.extend(of_scripts);
+        }
+        let registry = registry.with_sources(sources);
+        // What they have is to be known before the model calls.
+        registry.ready(PATIENCE).await;
+        let drafts: Vec<Draft> = BUILTIN_AGENTS.iter().map(|(name, text)| draft(name, text)).collect::<Result<_>>()?;
+        Ok(Setup {
+            journal: journal.clone(),
+            clock,
+            gate,
+            questions,
+            registry,
+            agents: Agents::compose(&folders, &drafts, &[], &[], None, Commands::Free).0,
+            rules: session_rules(record),
+            place,
+            outputs,
+            model: Model::new(
+                ModelRef { provider_id: "mock".to_owned(), model_id: model_id(record).to_owned() },
+                model_id(record),
+                provider,
+            ),
+            options: Options::default(),
+        })
+    }
+
     /// `seen` with the names of the records in it.
     fn unplace(&self, seen: Seen) -> Result<Seen> {
         let plain = |text: &str| self.ground.unplace(text, self.port);
@@ -158,6 +217,11 @@ impl Theatre {
 pub(crate) fn is_served(record: &Record) -> bool {
     let resources = ["list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"];
     record.tool.starts_with("my_server_") || resources.contains(&record.tool.as_str())
+}
+
+/// Whether the call needs the server of tools: a program may call its tools.
+pub(crate) fn needs_servers(record: &Record) -> bool {
+    is_served(record) || record.tool == "execute"
 }
 
 /// Whether there is what the server of tools is written in.
@@ -204,50 +268,6 @@ fn model_id(record: &Record) -> &'static str {
         _ => record.fixture.contains("gpt-5"),
     };
     if patches { "gpt-5" } else { "m" }
-}
-
-fn setup(
-    record: &Record,
-    ground: &Ground,
-    journal: &Journal,
-    provider: Arc<dyn Provider>,
-    servers: Option<&Servers>,
-) -> Result<Setup> {
-    let place = Place::find(&ground.project())?;
-    let clock = Clock::system();
-    let (asks, inquiries) = (journal.clone(), journal.clone());
-    let gate = Gate::new(clock.clone(), Answerer::Person, move |event| asks.announce(event));
-    let questions = Questions::new(clock.clone(), true, move |event| inquiries.announce(event));
-    let files = Files::new(place.directory.clone(), place.worktree.clone());
-    let processes = Processes::new("/bin/bash".into(), Vec::new());
-    let outputs = ground.base.join("outputs");
-    let folders = Folders {
-        outputs: outputs.clone(),
-        temp: ground.base.join("temp"),
-        plans: ground.base.join("plans"),
-        skills: Vec::new(),
-        secrets: Vec::new(),
-        base: place.directory.clone(),
-    };
-    let drafts: Vec<Draft> = BUILTIN_AGENTS.iter().map(|(name, text)| draft(name, text)).collect::<Result<_>>()?;
-    Ok(Setup {
-        journal: journal.clone(),
-        clock,
-        gate,
-        questions,
-        registry: registry(record, &World { files, processes }, &place)
-            .with_sources(servers.map(Servers::sources).unwrap_or_default()),
-        agents: Agents::compose(&folders, &drafts, &[], &[], None, Commands::Free).0,
-        rules: session_rules(record),
-        place,
-        outputs,
-        model: Model::new(
-            ModelRef { provider_id: "mock".to_owned(), model_id: model_id(record).to_owned() },
-            model_id(record),
-            provider,
-        ),
-        options: Options::default(),
-    })
 }
 
 /// The tools, with those switched on that the record's flags switched on, and the skills of the project.

@@ -9,7 +9,7 @@ mod shell;
 mod web;
 
 use crate::record::{Facet, Record, Seen};
-use crate::run::is_served;
+use crate::run::needs_servers;
 
 /// One difference: what the call was, what it gave then and what ours gives, and in what the two differ.
 pub(crate) struct Difference<'a> {
@@ -43,12 +43,8 @@ pub(crate) fn later(record: &Record, can_serve: bool) -> Option<&'static str> {
     Some(match record.tool.as_str() {
         "websearch" => "later-websearch",
         "lsp" => "later-language-servers",
-        "execute" => "later-execute",
-        _ if is_served(record) && !can_serve => "later-mcp",
-        "hello" | "math_add" | "math_boom" | "math_long" | "plug_tool" => "later-custom-tools",
-        "bash" if argument("command").contains("$PLUG") => "later-hooks",
+        _ if needs_servers(record) && !can_serve => "later-mcp",
         "write" | "edit" if argument("filePath").ends_with(".lspx") => "later-language-servers",
-        "task" if record.args["background"] == true => "later-background-tasks",
         _ => return None,
     })
 }
