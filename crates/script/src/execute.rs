@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
+use haft_protocol::Object;
 use haft_tool::{Call, Output, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +21,9 @@ use crate::script::{Source, Sources, World};
 const MAX_CODE: usize = 256 * 1024;
 /// Most calls of tools in one program.
 const MAX_CALLS: usize = 500;
+/// How many bytes of JSON the arguments of its calls may take in the list that is shown of them. Each call is kept with all
+/// of its own elsewhere; here those that no longer fit are left out.
+const MAX_SHOWN: usize = 64 * 1024;
 
 /// The tool.
 pub struct Execute {
@@ -57,29 +61,52 @@ impl Sources for Nothing {
 /// Calls of tools, and nothing else.
 struct ToolsAlone<'a> {
     world: CallWorld<'a>,
-    calls: Mutex<Vec<Value>>,
+    call: &'a Call,
+    calls: Mutex<Calls>,
+}
+
+/// What a program has called so far.
+#[derive(Default)]
+struct Calls {
+    list: Vec<Value>,
+    /// Bytes of the arguments in it.
+    shown: usize,
+}
+
+impl Calls {
+    /// Notes a call, and where; `None` where there were too many.
+    fn begin(&mut self, params: &Value) -> Option<usize> {
+        if self.list.len() == MAX_CALLS {
+            return None;
+        }
+        let mut call = json!({ "tool": params["name"], "status": "running" });
+        let len = params["input"].to_string().len();
+        if self.shown + len <= MAX_SHOWN {
+            self.shown += len;
+            call["input"] = params["input"].clone();
+        }
+        self.list.push(call);
+        Some(self.list.len() - 1)
+    }
+
+    fn end(&mut self, at: usize, status: &str) {
+        if let Some(call) = self.list.get_mut(at) {
+            call["status"] = status.into();
+        }
+    }
+
+    fn metadata(&self) -> Object {
+        Object::from_iter([("toolCalls".to_owned(), self.list.clone().into())])
+    }
 }
 
 impl ToolsAlone<'_> {
-    fn calls(&self) -> Vec<Value> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Notes a call, and where; `None` where there were too many.
-    fn note(&self, params: &Value) -> Option<usize> {
+    /// Does `change` to what was called, and shows it. It stays with the call however the program ends.
+    fn change<T>(&self, change: impl FnOnce(&mut Calls) -> T) -> T {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        if calls.len() == MAX_CALLS {
-            return None;
-        }
-        calls.push(json!({ "tool": params["name"], "status": "running", "input": params["input"] }));
-        Some(calls.len() - 1)
-    }
-
-    fn end(&self, at: usize, status: &str) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(call) = calls.get_mut(at) {
-            call["status"] = status.into();
-        }
+        let changed = change(&mut calls);
+        self.call.progress(Execute::NAME, calls.metadata());
+        changed
     }
 }
 
@@ -95,11 +122,11 @@ impl World for ToolsAlone<'_> {
             if params["name"] == Execute::NAME {
                 return Err(Refusal::new("a program cannot run another one"));
             }
-            let Some(at) = self.note(&params) else {
+            let Some(at) = self.change(|calls| calls.begin(&params)) else {
                 return Err(Refusal::new(format!("{MAX_CALLS} calls are the most for one program")));
             };
             let done = self.world.perform(effect, params).await;
-            self.end(at, if done.is_ok() { "completed" } else { "error" });
+            self.change(|calls| calls.end(at, if done.is_ok() { "completed" } else { "error" }));
             done
         })
     }
@@ -128,7 +155,7 @@ impl Tool for Execute {
         let registry = call.registry();
         let tools: Vec<&str> = registry.names().filter(|name| *name != Self::NAME).collect();
         let script = self.engine.script(Arc::new(Nothing)).await.map_err(failed)?;
-        let world = ToolsAlone { world: CallWorld::new(&self.doors, call, Self::NAME), calls: Mutex::default() };
+        let world = ToolsAlone { world: CallWorld::new(&self.doors, call, Self::NAME), call, calls: Mutex::default() };
         let params = json!({ "code": input.code, "tools": tools });
         let done = script.run("program", params, &world, Some(&call.cancel)).await;
         if let Some(denied) = world.world.denied() {
@@ -138,7 +165,8 @@ impl Tool for Execute {
             return Err(ToolError::Cancelled);
         }
         let done = done.map_err(failed)?;
-        Ok(shown(&done).meta("toolCalls", world.calls()))
+        let metadata = world.change(|calls| calls.metadata());
+        Ok(Output { metadata, ..shown(&done) })
     }
 }
 
@@ -146,9 +174,9 @@ impl Tool for Execute {
 fn shown(done: &Value) -> Output {
     let value = done.get("value").unwrap_or(&Value::Null);
     let mut output = match done.get("nothing").and_then(Value::as_bool) {
-        Some(true) => Output::new("", ""),
-        Some(false) | None if value.is_null() => Output::new("", "null"),
-        Some(false) | None => Output::of_value("", value),
+        Some(true) => Output::new(Execute::NAME, ""),
+        Some(false) | None if value.is_null() => Output::new(Execute::NAME, "null"),
+        Some(false) | None => Output::of_value(Execute::NAME, value),
     };
     let logs: Vec<&str> =
         done.get("logs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();

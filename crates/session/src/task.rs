@@ -154,7 +154,8 @@ impl Crew {
         let mut begun = self.begin(rules, &task, model, earlier).await.map_err(|error| cannot(&error))?;
         let id = begun.session.id().clone();
         let mut ears = self.kin.background.begin(&id)?;
-        begun.metadata.insert("background".to_owned(), true.into());
+        // By both names: clients of the reference ask for a job.
+        begun.metadata.extend([("background".to_owned(), true.into()), ("jobId".to_owned(), id.as_str().into())]);
         let metadata = begun.metadata.clone();
         let crew = Arc::clone(self);
         let task_id = id.clone();

@@ -77,14 +77,14 @@ pub(crate) fn decode<T: DeserializeOwned + JsonSchema>(tool: &str, input: Value)
     let slips = misspelled(&schema, &mended);
     let error = match serde_path_to_error::deserialize::<_, T>(&mended) {
         Ok(decoded) if slips.is_empty() => return Ok(decoded),
-        Ok(_) => return Err(bad(tool, &slips)),
+        Ok(_) => return Err(bad_arguments(tool, &slips)),
         Err(error) => error,
     };
     let mut found = problems(&schema, &mended, tool);
     if found.is_empty() {
         found.push(told(&error.path().to_string(), &error.inner().to_string()));
     }
-    Err(bad(tool, &found))
+    Err(bad_arguments(tool, &found))
 }
 
 /// Reads `input` as arguments of `tool`, whose `schema` came from somewhere else: as text spelled numbers and the like
@@ -96,7 +96,7 @@ pub(crate) fn decode<T: DeserializeOwned + JsonSchema>(tool: &str, input: Value)
 pub fn fit(tool: &str, schema: &Value, input: Value) -> Result<Value, ToolError> {
     let mended = mend(input, schema);
     let found = problems(schema, &mended, tool);
-    if found.is_empty() { Ok(mended) } else { Err(bad(tool, &found)) }
+    if found.is_empty() { Ok(mended) } else { Err(bad_arguments(tool, &found)) }
 }
 
 /// What the schema did not see: `why` in the decoder's words, where the path is `place`.
@@ -110,7 +110,8 @@ fn told(place: &str, why: &str) -> String {
     }
 }
 
-fn bad(tool: &str, problems: &[String]) -> ToolError {
+/// What a model is told of arguments for `tool`: all `problems` at once, so that it need not find them one by one.
+pub fn bad_arguments(tool: &str, problems: &[String]) -> ToolError {
     let mut text = format!("bad arguments for {tool}:");
     for problem in problems {
         text.push_str("\n- ");

@@ -54,7 +54,7 @@ pub mod truncate;
 pub use belongings::Belongings;
 pub use budget::{CALL, SEARCH, TOOLS_BUDGET, tokens};
 pub use call::{Allowing, Call, CallId, Host};
-pub use decode::fit;
+pub use decode::{bad_arguments, fit};
 pub use error::{TellModel, ToolError, with_causes};
 pub use hook::{Hook, HookError, Hooked, Hooks, harmless};
 pub use keep::{Kept, MAX_KEPT, reader_hint};

@@ -72,7 +72,9 @@ impl Attributes {
             add(Path::new(""), &text);
         }
         let patterns = builder.build().ok();
-        Self { all: all || count > MAX_FILES || patterns.is_none(), patterns }
+        let all = all || count > MAX_FILES || patterns.is_none();
+        // Most repositories have none, and every file of a tree is asked for.
+        Self { all, patterns: patterns.filter(|patterns| !patterns.is_empty()) }
     }
 
     /// Whether the file, relative to the top of the work tree, may be kept other than it is.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -25,6 +26,8 @@ pub(super) struct Index {
     entries: Vec<Entry>,
     /// When it was written, in nanoseconds since the Unix epoch.
     written: i64,
+    /// Where the entry stands that is looked for next, if files are asked for in their order.
+    next: AtomicUsize,
 }
 
 /// A file that is tracked.
@@ -88,7 +91,8 @@ impl Index {
         }
         let count = usize::try_from(rest.number()?).ok()?;
         // Each takes more than that: a number that is too large is a lie.
-        let mut index = Self { paths: Vec::new(), entries: Vec::with_capacity(count.min(bytes.len() / 62)), written };
+        let entries = Vec::with_capacity(count.min(bytes.len() / 62));
+        let mut index = Self { paths: Vec::new(), entries, written, next: AtomicUsize::new(0) };
         let mut path = Vec::new();
         for _ in 0..count {
             let before = rest.0.len();
@@ -139,7 +143,12 @@ impl Index {
     }
 
     pub(super) fn find(&self, path: &[u8]) -> Option<&Entry> {
-        let at = self.entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()?;
+        let next = self.next.load(Ordering::Relaxed);
+        let at = match self.entries.get(next) {
+            Some(entry) if self.path(entry) == path => next,
+            _ => self.entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()?,
+        };
+        self.next.store(at + 1, Ordering::Relaxed);
         self.entries.get(at)
     }
 
@@ -241,6 +250,9 @@ mod tests {
             assert_eq!(one.blob.to_hex(), "56a6051ca2b02b04ef92d5150c9ef600403cb1de");
             assert_eq!((one.size, one.kind, index.find(b"link").unwrap().kind), (1, Kind::File, Kind::Link));
             assert!(index.find(b"dir").is_none());
+            for path in [&b"a"[..], b"dir/b", b"dir/bb", b"z", b"a", b"empty", b"link"] {
+                assert_eq!(index.path(index.find(path).unwrap()), path, "in whatever order");
+            }
             assert_eq!(index.named(b"b").collect::<Vec<_>>(), [b"dir/b"]);
         }
     }

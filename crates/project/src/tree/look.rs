@@ -32,7 +32,7 @@ const MAX_HELD: usize = 64;
 /// What a look found.
 #[derive(Debug)]
 pub struct Look<S> {
-    /// What has changed since the look before; at the first look everything.
+    /// What has changed since the look before, in the order of the paths; at the first look everything, folder by folder.
     pub diffs: Vec<Diff<S>>,
     /// Folders that could not be read. What is in them counts as it was.
     pub unread: usize,
@@ -171,6 +171,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
 
     /// Takes over what was found, and says which folders are others than before, and which were read.
     fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> (Vec<Diff<S>>, Vec<usize>, Vec<usize>) {
+        let is_first = self.folders.iter().all(Option::is_none);
         let (mut diffs, mut gone, mut new, mut read) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for found in found {
             match found {
@@ -206,7 +207,8 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             }
         }
         gone.into_iter().for_each(|at| self.remove(at, &mut diffs));
-        (joined(diffs), new, read)
+        // At the first look nothing can be gone, and there is much to put in order.
+        (if is_first { diffs } else { joined(diffs) }, new, read)
     }
 
     /// Takes a folder out with all below it. What is ignored now, and not gone, is no change.
@@ -248,10 +250,13 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
     }
 }
 
-/// In the order of their paths, and where a folder stands now for a file or a file for a folder, both ends as one.
+/// In the order of their paths' bytes, and where a folder stands now for a file or a file for a folder, both ends as one.
 fn joined<S>(mut diffs: Vec<Diff<S>>) -> Vec<Diff<S>> {
     // What is gone stands before what came for it.
-    diffs.sort_by(|one, other| one.path.cmp(&other.path).then(one.now.is_some().cmp(&other.now.is_some())));
+    fn key<S>(diff: &Diff<S>) -> (&[u8], bool) {
+        (diff.path.as_os_str().as_bytes(), diff.now.is_some())
+    }
+    diffs.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
     let mut joined: Vec<Diff<S>> = Vec::with_capacity(diffs.len());
     for diff in diffs {
         match joined.last_mut() {

@@ -57,13 +57,20 @@ impl Scene {
         });
         told.collect()
     }
+
+    /// What the first look tells, which has no order.
+    fn first_look(&mut self) -> Vec<String> {
+        let mut told = self.look();
+        told.sort();
+        told
+    }
 }
 
 #[test]
 fn each_change_is_told_once() {
     let mut scene =
         Scene::new(&["a", "dir/b", "dir/deep/c", ".gitignore=*.log\nout/\n", "x.log", "out/y", ".git/HEAD", "own/x"]);
-    assert_eq!(scene.look(), ["?.gitignore", "?a", "?dir/b", "?dir/deep/c"]);
+    assert_eq!(scene.first_look(), ["?.gitignore", "?a", "?dir/b", "?dir/deep/c"]);
     assert_eq!(scene.look(), [""; 0]);
     scene.put("a=1");
     scene.put("dir/deep/new");
@@ -112,7 +119,7 @@ fn what_was_ignored_is_not_new() {
 fn what_is_written_beside_its_place_is_no_part_of_it() {
     let name = ".haft-0123456789abcdef.tmp";
     let mut scene = Scene::new(&["a", name, ".haft-notes.tmp"]);
-    assert_eq!(scene.look(), ["?.haft-notes.tmp", "?a"]);
+    assert_eq!(scene.first_look(), ["?.haft-notes.tmp", "?a"]);
     fs::remove_file(scene.path(name)).unwrap();
     assert_eq!(scene.look(), [""; 0]);
     scene.put(name);
@@ -156,7 +163,7 @@ fn special_files_are_no_part_of_it_and_links_are_not_followed() {
     assert!(std::process::Command::new("mkfifo").arg(scene.path("pipe")).status().unwrap().success());
     symlink("/", scene.path("root")).unwrap();
     symlink("dir", scene.path("round")).unwrap();
-    assert_eq!(scene.look(), ["?dir/a", "?root", "?round"]);
+    assert_eq!(scene.first_look(), ["?dir/a", "?root", "?round"]);
 }
 
 #[test]

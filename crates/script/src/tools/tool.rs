@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use haft_permission::{Access, Grant};
 use haft_protocol::SessionId;
-use haft_tool::{AnyTool, Attachment, Call, Output, Spec, TellModel, ToolError, foreign};
+use haft_tool::{AnyTool, Attachment, Call, Output, Spec, TellModel, ToolError, bad_arguments, foreign};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -153,11 +153,7 @@ impl ScriptTool {
         if problems.is_empty() {
             return Ok(());
         }
-        let all = problems.join("; ");
-        Err(ToolError::BadInput(format!(
-            "bad arguments for {}: {all}. Correct them and call again",
-            self.described.name
-        )))
+        Err(bad_arguments(&self.described.name, problems))
     }
 
     /// The same, where what its host changes by itself is kept like what a command changes.

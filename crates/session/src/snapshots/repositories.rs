@@ -15,18 +15,21 @@ const MAX_REPOSITORIES: usize = 64;
 pub(super) struct Repositories {
     root: PathBuf,
     tops: HashMap<PathBuf, bool>,
+    /// The folder of the file that was asked for last, and the top of its repository: files come folder by folder.
+    last: (PathBuf, Option<PathBuf>),
     tracked: HashMap<PathBuf, Option<Tracked>>,
     blobs: HashMap<PathBuf, Option<Blobs>>,
 }
 
 impl Repositories {
     pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, tops: HashMap::new(), tracked: HashMap::new(), blobs: HashMap::new() }
+        Self { root, tops: HashMap::new(), last: Default::default(), tracked: HashMap::new(), blobs: HashMap::new() }
     }
 
     /// Each look reads what it needs anew: between looks indexes change, and large ones take memory.
     pub(super) fn refresh(&mut self) {
         self.tops.clear();
+        self.last = Default::default();
         self.tracked.clear();
         self.blobs.clear();
     }
@@ -37,11 +40,23 @@ impl Repositories {
 
     /// The repository that the file belongs to.
     pub(super) fn tracked(&mut self, path: &Path) -> Option<&Tracked> {
-        let top = top_of(path, &self.root, &mut self.tops)?;
-        if self.tracked.len() >= MAX_REPOSITORIES && !self.tracked.contains_key(&top) {
-            return None;
+        self.find_top(path);
+        let top = self.last.1.as_ref()?;
+        if !self.tracked.contains_key(top) {
+            if self.tracked.len() >= MAX_REPOSITORIES {
+                return None;
+            }
+            self.tracked.insert(top.clone(), Tracked::read(top));
         }
-        self.tracked.entry(top).or_insert_with_key(|top| Tracked::read(top)).as_ref()
+        self.tracked.get(top)?.as_ref()
+    }
+
+    /// Sees to it that `last` is about the folder of `path`.
+    fn find_top(&mut self, path: &Path) {
+        let folder = path.parent().unwrap_or(path);
+        if self.last.0.as_os_str() != folder.as_os_str() {
+            self.last = (folder.to_owned(), top_of(path, &self.root, &mut self.tops));
+        }
     }
 
     /// The repositories that were asked for so far.
@@ -53,10 +68,11 @@ impl Repositories {
         if size > MAX_FILE {
             return None;
         }
-        let top = top_of(path, &self.root, &mut self.tops)?;
-        if self.blobs.len() >= MAX_REPOSITORIES && !self.blobs.contains_key(&top) {
+        self.find_top(path);
+        let top = self.last.1.as_ref()?;
+        if self.blobs.len() >= MAX_REPOSITORIES && !self.blobs.contains_key(top) {
             return None;
         }
-        self.blobs.entry(top).or_insert_with_key(|top| Blobs::open(top)).as_mut()?.get(blob, size)
+        self.blobs.entry(top.clone()).or_insert_with_key(|top| Blobs::open(top)).as_mut()?.get(blob, size)
     }
 }

@@ -261,6 +261,7 @@ impl Left {
         if let Some(Value::Object(metadata)) = value.pointer_mut("/state/metadata")
             && metadata.remove("sessionId").is_some()
         {
+            metadata.remove("jobId");
             self.note("which sessions its tasks were, so that undo leaves those alone".to_owned());
         }
         match serde_json::from_value::<Part>(value.clone()) {

@@ -1,10 +1,11 @@
 //! Why haft differs where it does. Each reason has a name, a row in `docs/differences.md`, and a test here of what it
 //! claims: a difference counts as explained only if what ours gives is the other's but for that.
 
+mod delegating;
 mod errors;
 mod files;
+mod foreign;
 mod search;
-mod served;
 mod shell;
 mod web;
 
@@ -29,8 +30,16 @@ fn more(difference: &Difference<'_>) -> Vec<&'static str> {
 /// Finds the reasons that together explain a difference; none where they do not.
 type Explain = fn(&Difference<'_>) -> Vec<&'static str>;
 
-const ALL: &[Explain] =
-    &[errors::explain, files::explain, search::explain, served::explain, shell::explain, web::explain, more];
+const ALL: &[Explain] = &[
+    errors::explain,
+    delegating::explain,
+    files::explain,
+    foreign::explain,
+    search::explain,
+    shell::explain,
+    web::explain,
+    more,
+];
 
 /// The reasons for `difference`. Empty where nobody knows one.
 pub(crate) fn explain(difference: &Difference<'_>) -> Vec<&'static str> {
