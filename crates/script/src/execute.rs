@@ -200,3 +200,27 @@ fn failed(error: ScriptError) -> ToolError {
         other => ToolError::Failed(haft_tool::with_causes(&other)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_called_is_shown_within_bounds() {
+        let mut calls = Calls::default();
+        let long = json!({ "name": "write", "input": { "content": "x".repeat(MAX_SHOWN / 2) } });
+        let short = json!({ "name": "read", "input": { "filePath": "a" } });
+        for params in [&long, &long, &short] {
+            let at = calls.begin(params).unwrap();
+            calls.end(at, if at == 0 { "error" } else { "completed" });
+        }
+        let list = json!([
+            { "tool": "write", "status": "error", "input": long["input"] },
+            { "tool": "write", "status": "completed" },
+            { "tool": "read", "status": "completed", "input": { "filePath": "a" } },
+        ]);
+        assert_eq!(calls.metadata()["toolCalls"], list);
+        assert!((3..MAX_CALLS).all(|at| calls.begin(&short) == Some(at)));
+        assert_eq!(calls.begin(&short), None);
+    }
+}

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use zstd::bulk::Compressor;
+
 use crate::usage::Usage;
 use crate::{Change, Hash};
 
@@ -103,7 +105,7 @@ impl Keep {
     ///
     /// [`KeepError::Full`] or [`KeepError::Io`]; nothing was kept then.
     pub fn put(&self, content: &[u8]) -> Result<Hash, KeepError> {
-        self.put_as(content, Hash::of(content), || self.room())
+        self.put_as(content, Hash::of(content), || self.room(), |content| zstd::bulk::compress(content, LEVEL))
     }
 
     fn put_as(
@@ -111,59 +113,32 @@ impl Keep {
         content: &[u8],
         hash: Hash,
         room: impl FnOnce() -> Result<(), KeepError>,
+        pack: impl FnOnce(&[u8]) -> io::Result<Vec<u8>>,
     ) -> Result<Hash, KeepError> {
         if self.has(&hash) {
             return Ok(hash);
         }
         room()?;
         let io = |source| KeepError::Io { path: self.path(&hash), source };
-        let packed = zstd::bulk::compress(content, LEVEL).map_err(io)?;
+        let packed = pack(content).map_err(io)?;
         let mut passing = self.passing()?;
         passing.file.write_all(&packed).map_err(io)?;
         self.place(passing, &hash, packed.len() as u64)?;
         Ok(hash)
     }
 
-    /// Keeps what is in `file` from where it stands, of at most `max` bytes, and says how many there were. No more than a
-    /// piece of it is in memory at any time.
+    /// Keeps what is in one file; see [`Packer::put_file`].
     ///
     /// # Errors
     ///
-    /// [`KeepError::TooBig`], or as [`Keep::put`]; nothing was kept then.
-    pub fn put_file(&self, mut file: impl Read, max: u64) -> Result<(Hash, u64), KeepError> {
-        let io = |source| KeepError::Io { path: self.inner.folder.clone(), source };
-        let mut first = Vec::with_capacity(PIECE);
-        (&mut file).take(PIECE as u64).read_to_end(&mut first).map_err(io)?;
-        let size = first.len() as u64;
-        if size > max {
-            return Err(KeepError::TooBig { max });
-        }
-        // Most files end here, and most of what is kept was kept before.
-        if first.len() < PIECE {
-            return Ok((self.put(&first)?, size));
-        }
-        self.room()?;
-        let passing = self.passing()?;
-        let mut packer = zstd::Encoder::new(&passing.file, LEVEL).map_err(io)?;
-        let (mut hasher, mut size) = (blake3::Hasher::new(), 0);
-        let mut piece = first;
-        while !piece.is_empty() {
-            size += piece.len() as u64;
-            if size > max {
-                return Err(KeepError::TooBig { max });
-            }
-            hasher.update(&piece);
-            packer.write_all(&piece).map_err(io)?;
-            piece.clear();
-            (&mut file).take(PIECE as u64).read_to_end(&mut piece).map_err(io)?;
-        }
-        packer.finish().map_err(io)?;
-        let hash = Hash::finished(&hasher);
-        if !self.has(&hash) {
-            let packed = passing.file.metadata().map_err(io)?.len();
-            self.place(passing, &hash, packed)?;
-        }
-        Ok((hash, size))
+    /// As there.
+    pub fn put_file(&self, file: impl Read, max: u64) -> Result<(Hash, u64), KeepError> {
+        self.packer().put_file(file, max)
+    }
+
+    /// What keeps many files, one after the other, with the same memory of about a megabyte.
+    pub fn packer(&self) -> Packer<'_> {
+        Packer { keep: self, packer: None, piece: Vec::new() }
     }
 
     /// Whether a content of that name is kept. One that is comes to count as young, so that no sweep takes it soon. What is
@@ -218,7 +193,7 @@ impl Keep {
         for hash in changes.iter().flat_map(|change| [change.before.content(), change.after.content()]).flatten() {
             self.has(hash);
         }
-        self.put_as(&text, Hash::of_list(&text), || Ok(()))
+        self.put_as(&text, Hash::of_list(&text), || Ok(()), |text| zstd::bulk::compress(text, LEVEL))
     }
 
     /// The list of changes called `hash`. A content that reads like one is none.
@@ -273,6 +248,62 @@ impl Keep {
         let name = hash.to_string();
         let (first, rest) = name.split_at(2);
         self.inner.folder.join(first).join(rest)
+    }
+}
+
+/// Keeps files one after the other. Of many small ones most of the time would go into fresh memory for each.
+pub struct Packer<'a> {
+    keep: &'a Keep,
+    packer: Option<Compressor<'static>>,
+    piece: Vec<u8>,
+}
+
+impl Packer<'_> {
+    /// Keeps what is in `file` from where it stands, of at most `max` bytes, and says how many there were. No more than a
+    /// piece of it is in memory at any time.
+    ///
+    /// # Errors
+    ///
+    /// [`KeepError::TooBig`], or as [`Keep::put`]; nothing was kept then.
+    pub fn put_file(&mut self, mut file: impl Read, max: u64) -> Result<(Hash, u64), KeepError> {
+        let Self { keep, packer, piece } = self;
+        let io = |source| KeepError::Io { path: keep.inner.folder.clone(), source };
+        let mut fill = |piece: &mut Vec<u8>| {
+            piece.clear();
+            piece.reserve_exact(PIECE);
+            (&mut file).take(PIECE as u64).read_to_end(piece).map_err(io)
+        };
+        let mut size = fill(piece)? as u64;
+        if size > max {
+            return Err(KeepError::TooBig { max });
+        }
+        // Most files end here, and most of what is kept was kept before.
+        if piece.len() < PIECE {
+            let pack = |content: &[u8]| match packer {
+                Some(packer) => packer.compress(content),
+                None => packer.insert(Compressor::new(LEVEL)?).compress(content),
+            };
+            return Ok((keep.put_as(piece, Hash::of(piece), || keep.room(), pack)?, size));
+        }
+        keep.room()?;
+        let passing = keep.passing()?;
+        let mut packer = zstd::Encoder::new(&passing.file, LEVEL).map_err(io)?;
+        let mut hasher = blake3::Hasher::new();
+        while !piece.is_empty() {
+            hasher.update(piece);
+            packer.write_all(piece).map_err(io)?;
+            size += fill(piece)? as u64;
+            if size > max {
+                return Err(KeepError::TooBig { max });
+            }
+        }
+        packer.finish().map_err(io)?;
+        let hash = Hash::finished(&hasher);
+        if !keep.has(&hash) {
+            let packed = passing.file.metadata().map_err(io)?.len();
+            keep.place(passing, &hash, packed)?;
+        }
+        Ok((hash, size))
     }
 }
 

@@ -16,5 +16,5 @@ mod usage;
 
 pub use change::{Change, State};
 pub use hash::{BadHash, Hash};
-pub use keep::{Keep, KeepError, MAX_CONTENT, QUOTA};
+pub use keep::{Keep, KeepError, MAX_CONTENT, Packer, QUOTA};
 pub use sweep::{RETENTION, Swept};

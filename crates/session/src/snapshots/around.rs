@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_permission::Asker;
 use haft_project::{Blob, Diff, Refused, Seen, Spot, Standing, Tree, Was};
-use haft_snapshot::{Change, Hash, Keep, KeepError, State};
+use haft_snapshot::{Change, Hash, Keep, KeepError, Packer, State};
 
 use super::edits::{Edits, between};
 use super::known::Known;
@@ -26,6 +27,12 @@ pub const MAX_FILE: u64 = 10 * 1024 * 1024;
 const MAX_KEPT: usize = 10_000;
 /// Most changes of one command that are named.
 const MAX_NAMED: usize = 50_000;
+/// How many files are kept before what is known of them is taken down: all of it is in memory until then.
+const AT_ONCE: usize = 4096;
+/// So few files are kept by one thread: starting another would take longer than it saves.
+const ALONE: usize = 16;
+/// Most threads that keep files. More would wait for the same disk.
+const THREADS: usize = 4;
 
 /// Most files that are written down with a command that begins, because nothing else would tell what they were.
 const MAX_LOOSE: usize = 1000;
@@ -261,20 +268,21 @@ impl Around {
         known.load();
         repositories.refresh();
         let mut eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose };
-        let mut changes = Vec::new();
+        let (mut changes, mut unkept) = (Vec::new(), Vec::new());
         for diff in diffs {
             eyes.loose.states.remove(&diff.path);
             if diff.now.is_none() {
                 eyes.known.gone(&diff.path);
             }
             if !is_commands {
-                eyes.note(&diff);
+                unkept.extend(eyes.note(&diff).then_some(diff));
                 continue;
             }
             let is_kept = changes.len() < MAX_KEPT;
             let more = eyes.changes(&diff, is_kept);
             changes.extend(more.into_iter().take(MAX_NAMED.saturating_sub(changes.len())));
         }
+        unkept.chunks(AT_ONCE).for_each(|diffs| eyes.keep_all(diffs));
         known.save();
         changes
     }
@@ -296,34 +304,40 @@ struct Eyes<'a> {
 }
 
 impl Eyes<'_> {
-    /// Sees to it that what the user changed can be brought back when a command changes it.
-    fn note(&mut self, diff: &Diff<Source>) {
+    /// Sees to it that what the user changed can be brought back when a command changes it. Whether it is still to be kept
+    /// for that.
+    fn note(&mut self, diff: &Diff<Source>) -> bool {
         let (Some(seen), Some(spot)) = (diff.now, diff.spot) else {
             self.shown(diff, &self.folder_or_nothing(diff));
-            return;
+            return false;
         };
         let is_edited = self.is_edited(diff);
         if is_edited || matches!((&diff.was, diff.doubtful), (Was::Doubtful(_, Source::Kept(_)), false)) {
             // It may have changed after all.
             let now = self.keep_now(diff, seen, spot, is_edited);
             self.shown(diff, &now);
-            return;
+            return false;
         }
         let source = match diff.doubtful {
             // That nobody can tell by its times whether it is still what it was needs its content.
             true => None,
             false => self.repositories.blob(&diff.path, &seen).map(Source::Repository),
         };
-        match source {
-            Some(source) => self.set(spot, source),
-            None => {
-                let known = if diff.doubtful { None } else { self.known.find(&diff.path, &seen) };
-                match known.filter(|hash| self.keep.has(hash)) {
-                    Some(hash) => self.set(spot, Source::Kept(Held::seen(hash, &seen))),
-                    None => {
-                        self.keep_now(diff, seen, spot, false);
-                    }
-                }
+        let source = source.or_else(|| {
+            let known = if diff.doubtful { None } else { self.known.find(&diff.path, &seen) };
+            let hash = known.filter(|hash| self.keep.has(hash))?;
+            Some(Source::Kept(Held::seen(hash, &seen)))
+        });
+        let is_missing = source.is_none();
+        source.into_iter().for_each(|source| self.set(spot, source));
+        is_missing
+    }
+
+    /// Keeps what these files hold now.
+    fn keep_all(&mut self, diffs: &[Diff<Source>]) {
+        for (diff, kept) in diffs.iter().zip(kept_by_many(self.keep, diffs)) {
+            if let (Some(seen), Some(spot)) = (diff.now, diff.spot) {
+                self.remember(diff, seen, spot, kept);
             }
         }
     }
@@ -370,22 +384,12 @@ impl Eyes<'_> {
     /// Keeps what a file holds now; a larger one where a tool wrote it, because that kept it too.
     fn keep_now(&mut self, diff: &Diff<Source>, seen: Seen, spot: Spot, is_edited: bool) -> State {
         let max = if is_edited { MAX_EDITED } else { MAX_FILE };
-        let (state, source) = match Standing::at(&diff.path) {
-            Standing::File { file, mode, .. } => match self.keep.put_file(file, max) {
-                Ok((content, size)) => {
-                    (State::File { content, size, mode }, Source::Kept(Held { content, size, mode }))
-                }
-                Err(error) => (unkept(&error), Source::Unkept(why(&error))),
-            },
-            Standing::Link { to } => match self.keep.put(&to) {
-                Ok(to) => (State::Link { to }, Source::Kept(Held::seen(to, &seen))),
-                Err(error) => (unkept(&error), Source::Unkept(why(&error))),
-            },
-            // It has changed once more, which the next look finds.
-            Standing::Nothing => (State::Absent, Source::Gone),
-            Standing::Folder { mode } => (State::Folder { mode }, Source::Unknown),
-            Standing::Other(why) => (State::Unkept { why }, Source::Unkept(Why::Unreadable)),
-        };
+        let kept = kept(&mut self.keep.packer(), &diff.path, seen, max);
+        self.remember(diff, seen, spot, kept)
+    }
+
+    /// Remembers what a file holds.
+    fn remember(&mut self, diff: &Diff<Source>, seen: Seen, spot: Spot, (state, source): (State, Source)) -> State {
         match &source {
             Source::Kept(held) if !diff.doubtful && self.known.lasts(&diff.path) && is_still(&diff.path, &seen) => {
                 self.known.add(&diff.path, &seen, held.content);
@@ -428,6 +432,55 @@ impl Eyes<'_> {
             *place = source;
         }
     }
+}
+
+/// Keeps what stands at `path` now, which was `seen` there.
+fn kept(packer: &mut Packer<'_>, path: &Path, seen: Seen, max: u64) -> (State, Source) {
+    match Standing::at(path) {
+        Standing::File { file, mode, .. } => match packer.put_file(file, max) {
+            Ok((content, size)) => (State::File { content, size, mode }, Source::Kept(Held { content, size, mode })),
+            Err(error) => (unkept(&error), Source::Unkept(why(&error))),
+        },
+        Standing::Link { to } => match packer.put_file(to.as_slice(), max) {
+            Ok((to, _)) => (State::Link { to }, Source::Kept(Held::seen(to, &seen))),
+            Err(error) => (unkept(&error), Source::Unkept(why(&error))),
+        },
+        // It has changed once more, which the next look finds.
+        Standing::Nothing => (State::Absent, Source::Gone),
+        Standing::Folder { mode } => (State::Folder { mode }, Source::Unknown),
+        Standing::Other(why) => (State::Unkept { why }, Source::Unkept(Why::Unreadable)),
+    }
+}
+
+/// The same for each of `diffs`, in their order. The time goes into packing and into making files, so several threads do it.
+fn kept_by_many(keep: &Keep, diffs: &[Diff<Source>]) -> Vec<(State, Source)> {
+    let threads = match diffs.len() {
+        0..ALONE => 1,
+        _ => std::thread::available_parallelism().map_or(1, usize::from).min(THREADS),
+    };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut packer = keep.packer();
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(diff) = diffs.get(at) else { return done };
+            done.push((at, kept(&mut packer, &diff.path, diff.now.unwrap_or_default(), MAX_FILE)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for helper in helpers {
+            match helper.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, kept)| kept).collect()
 }
 
 /// Whether the file at `path` is the one that was seen.

@@ -149,6 +149,26 @@ fn what_the_user_changes_between_commands_is_the_users() {
 }
 
 #[test]
+fn many_files_keep_each_its_own_content() {
+    let names: Vec<String> = (0..10 * ALONE).map(|number| format!("{}/{number}", number % 7)).collect();
+    let scene = Scene::new(&[]);
+    names.iter().for_each(|name| scene.put(name, name));
+    symlink("0/0", scene.path("link")).unwrap();
+    // More than one piece.
+    let long = "long ".repeat(100_000);
+    scene.put("long", &long);
+    let told = scene.command(|scene| {
+        names.iter().for_each(|name| fs::remove_file(scene.path(name)).unwrap());
+        fs::remove_file(scene.path("link")).unwrap();
+        fs::remove_file(scene.path("long")).unwrap();
+    });
+    let mut want: Vec<String> = names.iter().map(|name| format!("{name} {name} -")).collect();
+    want.extend(["link @0/0 -".to_owned(), format!("long {long} -")]);
+    want.sort();
+    assert_eq!(told, want);
+}
+
+#[test]
 fn what_is_committed_comes_out_of_the_repository() {
     let scene = Scene::new(&[("clean", "as committed"), ("dirty", "committed"), ("gone", "committed too")]);
     scene.commit();
