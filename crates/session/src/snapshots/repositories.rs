@@ -14,65 +14,71 @@ const MAX_REPOSITORIES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Repositories {
     root: PathBuf,
+    /// Whether a folder is the top of a repository.
     tops: HashMap<PathBuf, bool>,
-    /// The folder of the file that was asked for last, and the top of its repository: files come folder by folder.
-    last: (PathBuf, Option<PathBuf>),
-    tracked: HashMap<PathBuf, Option<Tracked>>,
-    blobs: HashMap<PathBuf, Option<Blobs>>,
+    found: Vec<Repository>,
+    /// The folder of the file that was asked for last, and which repository that is in: files come folder by folder.
+    last: (PathBuf, Option<usize>),
+}
+
+/// One of them. What is read of it is `None` where it cannot be read.
+#[derive(Debug)]
+struct Repository {
+    top: PathBuf,
+    tracked: Option<Option<Tracked>>,
+    blobs: Option<Option<Blobs>>,
 }
 
 impl Repositories {
     pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, tops: HashMap::new(), last: Default::default(), tracked: HashMap::new(), blobs: HashMap::new() }
+        Self { root, tops: HashMap::new(), found: Vec::new(), last: Default::default() }
     }
 
     /// Each look reads what it needs anew: between looks indexes change, and large ones take memory.
     pub(super) fn refresh(&mut self) {
-        self.tops.clear();
-        self.last = Default::default();
-        self.tracked.clear();
-        self.blobs.clear();
+        *self = Self::new(std::mem::take(&mut self.root));
     }
 
     pub(super) fn blob(&mut self, path: &Path, seen: &Seen) -> Option<Blob> {
         self.tracked(path)?.blob(path, seen)
     }
 
-    /// The repository that the file belongs to.
+    /// What is tracked in the repository that the file belongs to.
     pub(super) fn tracked(&mut self, path: &Path) -> Option<&Tracked> {
-        self.find_top(path);
-        let top = self.last.1.as_ref()?;
-        if !self.tracked.contains_key(top) {
-            if self.tracked.len() >= MAX_REPOSITORIES {
-                return None;
-            }
-            self.tracked.insert(top.clone(), Tracked::read(top));
-        }
-        self.tracked.get(top)?.as_ref()
+        let Repository { top, tracked, .. } = self.of(path)?;
+        tracked.get_or_insert_with(|| Tracked::read(top)).as_ref()
     }
 
-    /// Sees to it that `last` is about the folder of `path`.
-    fn find_top(&mut self, path: &Path) {
-        let folder = path.parent().unwrap_or(path);
-        if self.last.0.as_os_str() != folder.as_os_str() {
-            self.last = (folder.to_owned(), top_of(path, &self.root, &mut self.tops));
-        }
-    }
-
-    /// The repositories that were asked for so far.
+    /// What is tracked in the repositories that were asked for that so far.
     pub(super) fn all(&self) -> impl Iterator<Item = &Tracked> {
-        self.tracked.values().flatten()
+        self.found.iter().filter_map(|repository| repository.tracked.as_ref()?.as_ref())
     }
 
     pub(super) fn content(&mut self, path: &Path, blob: Blob, size: u64) -> Option<Vec<u8>> {
         if size > MAX_FILE {
             return None;
         }
-        self.find_top(path);
-        let top = self.last.1.as_ref()?;
-        if self.blobs.len() >= MAX_REPOSITORIES && !self.blobs.contains_key(top) {
-            return None;
+        let Repository { top, blobs, .. } = self.of(path)?;
+        blobs.get_or_insert_with(|| Blobs::open(top)).as_mut()?.get(blob, size)
+    }
+
+    /// The repository that the file belongs to.
+    fn of(&mut self, path: &Path) -> Option<&mut Repository> {
+        let folder = path.parent()?;
+        if self.last.0.as_os_str() != folder.as_os_str() {
+            let top = top_of(path, &self.root, &mut self.tops);
+            self.last = (folder.to_owned(), top.and_then(|top| self.find(top)));
         }
-        self.blobs.entry(top.clone()).or_insert_with_key(|top| Blobs::open(top)).as_mut()?.get(blob, size)
+        self.found.get_mut(self.last.1?)
+    }
+
+    /// Where the repository stands whose work tree is `top`; `None` where there are too many.
+    fn find(&mut self, top: PathBuf) -> Option<usize> {
+        let known = self.found.iter().position(|repository| repository.top == top);
+        known.or_else(|| {
+            let at = (self.found.len() < MAX_REPOSITORIES).then_some(self.found.len())?;
+            self.found.push(Repository { top, tracked: None, blobs: None });
+            Some(at)
+        })
     }
 }
