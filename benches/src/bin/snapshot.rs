@@ -55,6 +55,8 @@ fn measure() -> Result<bool> {
     git(&top, &[], &["init", "-q"])?;
     git(&top, &[], &["add", "-A"])?;
     git(&top, &[], &["status", "--porcelain"])?;
+    // What was written for this is on the disk before anything is measured.
+    rustix::fs::sync();
 
     let ground = Ground { root: top.clone(), ..Ground::default() };
     let snapshots = Snapshots::with_commands(Keep::new(base.join("keep")), base.join("pending"), ground);

@@ -82,18 +82,18 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         self.watched && self.watch.as_mut().is_some_and(Watch::is_quiet)
     }
 
-    /// Listens to the folders `new`, or to all that were `read` where it is not sure which are. Whoever changed something in
-    /// them meanwhile was not heard.
-    fn listen(&mut self, new: &[usize], read: &[usize]) {
-        let Some(mut watch) = self.watch.take() else { return };
-        let found = if watch.lost() { read } else { new };
-        let is_there = |at: &&usize| self.folders.get(**at).is_some_and(Option::is_some);
-        // Where some ears are none, nothing is heard any more.
-        if found.iter().filter(is_there).all(|at| watch.add(&self.path(*at))) {
-            (self.watch, self.watched) = (Some(watch), found.is_empty());
-        } else {
+    /// Takes over the folders that were listened to for the first time, by the numbers of their watches; `None` where some
+    /// could not be. Whoever changed something in them before was not heard.
+    fn listen(&mut self, new: Option<Vec<i32>>) {
+        let (Some(mut watch), Some(new)) = (self.watch.take(), new) else {
+            // Where some ears are none, nothing is heard any more.
             self.watched = false;
-        }
+            return;
+        };
+        let were_all = new.is_empty();
+        let are_all = watch.keep(new);
+        self.watched = were_all && are_all;
+        self.watch = are_all.then_some(watch);
     }
 
     /// What is known of a file.
@@ -110,6 +110,26 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
     /// Its folders when it was looked at last.
     pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
         (0..self.folders.len()).filter(|at| self.folders[*at].is_some()).map(|at| self.path(at))
+    }
+
+    /// How many places for folders it has.
+    pub fn places(&self) -> usize {
+        self.folders.len()
+    }
+
+    /// The files in the folder at the `place`, each as if nobody had known what it was: what the first look found, which is
+    /// too much for one list. Empty where there is no folder.
+    pub fn found_in(&self, place: usize) -> Vec<Diff<S>> {
+        let Some(Some(folder)) = self.folders.get(place) else { return Vec::new() };
+        let above = self.path(place);
+        let found = folder.each().enumerate().map(|(number, (name, file))| Diff {
+            path: above.join(OsStr::from_bytes(name)),
+            was: Was::Unknown,
+            now: Some(file.seen),
+            spot: Some(Spot { folder: place, file: number }),
+            doubtful: file.doubtful,
+        });
+        found.collect()
     }
 
     /// Each file that it had when it was looked at last.

@@ -102,7 +102,10 @@ mod tests {
         let tracked = Tracked::read(&top).unwrap();
         let mut blobs = Blobs::open(&top).unwrap();
         let mut found = Vec::new();
-        for diff in tree.look().unwrap().diffs {
+        assert!(tree.look().unwrap().is_first);
+        let mut all: Vec<_> = (0..tree.places()).flat_map(|place| tree.found_in(place)).collect();
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        for diff in all {
             assert_eq!(diff.was, Was::Unknown);
             let seen = diff.now.unwrap();
             let Some(blob) = tracked.blob(&diff.path, &seen) else { continue };

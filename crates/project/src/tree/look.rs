@@ -32,8 +32,10 @@ const MAX_HELD: usize = 64;
 /// What a look found.
 #[derive(Debug)]
 pub struct Look<S> {
-    /// What has changed since the look before, in the order of the paths; at the first look everything, folder by folder.
+    /// What has changed since the look before, in the order of the paths. Nothing at the first look.
     pub diffs: Vec<Diff<S>>,
+    /// Whether it was the first look: everything was found, and [`Tree::found_in`] has it.
+    pub is_first: bool,
     /// Folders that could not be read. What is in them counts as it was.
     pub unread: usize,
 }
@@ -99,6 +101,14 @@ struct Shared {
     entries: AtomicUsize,
     unread: AtomicUsize,
     full: AtomicBool,
+    /// Whether nothing is known of the tree: then what is found is no change.
+    is_first: bool,
+    /// Whether a folder could not be listened to.
+    deaf: AtomicBool,
+    /// How many folders were begun to be listened to.
+    watched: AtomicUsize,
+    /// Whether folders that were listened to may be so no more.
+    lost: bool,
     /// The disk that the root is on.
     device: u64,
 }
@@ -111,9 +121,11 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
     /// [`Refused`]; then nothing is known of the tree any more.
     pub fn look(&mut self) -> Result<Look<S>, Refused> {
         // What was heard until now is looked for; what is heard from now on may not be found.
+        let mut lost = false;
         match &mut self.watch {
             Some(watch) => {
                 let _ = watch.is_quiet();
+                lost = watch.lost();
             }
             None if self.folders.is_empty() => self.watch = Watch::new(&self.root),
             // It was tried.
@@ -128,38 +140,48 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             entries: AtomicUsize::new(0),
             unread: AtomicUsize::new(0),
             full: AtomicBool::new(false),
+            is_first: self.folders.is_empty(),
+            deaf: AtomicBool::new(false),
+            watched: AtomicUsize::new(0),
+            lost,
             device: self.root.metadata().map_or(0, |meta| meta.dev()),
         };
         let this = &*self;
-        let found = std::thread::scope(|scope| {
-            let work =
-                || Thread { tree: this, shared: &shared, now, found: Vec::new(), entries: Entries::default() }.run();
+        let (found, watches) = std::thread::scope(|scope| {
+            let work = || {
+                let (found, watches, entries) = (Vec::new(), Vec::new(), Entries::default());
+                Thread { tree: this, shared: &shared, now, found, watches, entries }.run()
+            };
             // Nobody knows how large it is before the first look.
             let threads = if (1..=ALONE).contains(&this.folders.len()) { 1 } else { THREADS };
             let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut found = work();
+            let (mut found, mut watches) = work();
             for helper in helpers {
                 match helper.join() {
-                    Ok(more) => found.extend(more),
+                    Ok((more, others)) => {
+                        found.extend(more);
+                        watches.extend(others);
+                    }
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            found
+            (found, watches)
         });
+        let watches = (!shared.deaf.into_inner()).then_some(watches);
         if shared.full.into_inner() {
             self.folders.clear();
             self.watched = false;
             return Err(Refused::TooLarge(self.root.clone()));
         }
         self.folders.resize_with(shared.next.into_inner(), || None);
-        let (diffs, new, read) = self.settle(found, now);
+        let diffs = self.settle(found, now);
         if self.folders.first().is_none_or(Option::is_none) {
             self.folders.clear();
             self.watched = false;
             return Err(Refused::Unreadable(self.root.clone()));
         }
-        self.listen(&new, &read);
-        Ok(Look { diffs, unread: shared.unread.into_inner() })
+        self.listen(watches);
+        Ok(Look { diffs, is_first: shared.is_first, unread: shared.unread.into_inner() })
     }
 
     fn top(&self) -> Task {
@@ -169,10 +191,9 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         Task { path: self.root.clone(), name, above: None, depth: 0, at: 0, parent: None, fresh, is_new: false }
     }
 
-    /// Takes over what was found, and says which folders are others than before, and which were read.
-    fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> (Vec<Diff<S>>, Vec<usize>, Vec<usize>) {
-        let is_first = self.folders.iter().all(Option::is_none);
-        let (mut diffs, mut gone, mut new, mut read) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    /// Takes over what was found.
+    fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> Vec<Diff<S>> {
+        let (mut diffs, mut gone) = (Vec::new(), Vec::new());
         for found in found {
             match found {
                 Found::Files(at, files) => {
@@ -195,10 +216,6 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
                 Found::Read(at, folder, mut more) => {
                     diffs.append(&mut more);
                     let Some(place) = self.folders.get_mut(at) else { continue };
-                    read.push(at);
-                    if place.as_ref().is_none_or(|old| old.unread || old.seen.inode != folder.seen.inode) {
-                        new.push(at);
-                    }
                     let stay: HashSet<usize> = folder.below.iter().copied().collect();
                     let old = place.replace(*folder);
                     gone.extend(old.into_iter().flat_map(|old| old.below).filter(|below| !stay.contains(below)));
@@ -207,8 +224,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             }
         }
         gone.into_iter().for_each(|at| self.remove(at, &mut diffs));
-        // At the first look nothing can be gone, and there is much to put in order.
-        (if is_first { diffs } else { joined(diffs) }, new, read)
+        joined(diffs)
     }
 
     /// Takes a folder out with all below it. What is ignored now, and not gone, is no change.
@@ -275,17 +291,33 @@ struct Thread<'a, S> {
     shared: &'a Shared,
     now: i64,
     found: Vec<Found<S>>,
+    /// The folders that are listened to now, by the numbers of their watches.
+    watches: Vec<i32>,
     entries: Entries,
 }
 
 impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
-    fn run(mut self) -> Vec<Found<S>> {
+    fn run(mut self) -> (Vec<Found<S>>, Vec<i32>) {
         while let Some(task) = self.shared.next() {
             // Also where the folder panics, those who wait hear of it.
             let _turn = Turn(self.shared);
             self.folder(task);
         }
-        self.found
+        (self.found, self.watches)
+    }
+
+    /// Listens to a folder that is read now, where nobody does yet.
+    fn listen(&mut self, folder: &Path, seen: &Seen, known: Option<&Folder<S>>) {
+        let Some(watch) = &self.tree.watch else { return };
+        let is_new = known.is_none_or(|known| known.unread || known.seen.inode != seen.inode);
+        if !(is_new || self.shared.lost) || self.shared.deaf.load(Ordering::Relaxed) {
+            return;
+        }
+        let fits = self.shared.watched.fetch_add(1, Ordering::Relaxed) < watch.max();
+        match fits.then(|| watch.add(folder)).flatten() {
+            Some(number) => self.watches.push(number),
+            None => self.shared.deaf.store(true, Ordering::Relaxed),
+        }
     }
 
     fn folder(&mut self, task: Task) {
@@ -316,6 +348,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         let ignored = task.fresh.clone().unwrap_or_else(|| Ignored::around(&self.tree.root));
         let mut folder = Folder::new(task.name.to_bytes().to_vec(), task.parent, Seen::default(), ignored);
         folder.unread = true;
+        self.listen(&task.path, &folder.seen, None);
         self.found.push(Found::Read(task.at, Box::new(folder), Vec::new()));
     }
 
@@ -354,6 +387,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
     }
 
     fn read(&mut self, task: Task, dir: &Arc<OwnedFd>, seen: Seen, known: Option<&Folder<S>>) {
+        self.listen(&task.path, &seen, known);
         let mut entries = std::mem::take(&mut self.entries);
         if entries.read(dir, || true).is_err() {
             self.unread(&task);
@@ -379,11 +413,18 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         let is_new = task.is_new || known.is_some_and(|known| !known.unread && !is_fresh);
         let first = || if is_new { Was::Absent } else { Was::Unknown };
         let (mut diffs, mut below) = (Vec::new(), Vec::new());
+        // One path after the other, in the same memory.
+        let mut path = task.path.as_os_str().as_bytes().to_vec();
+        path.push(b'/');
+        let above = path.len();
         for (name, kind) in &names {
-            let path = task.path.join(OsStr::from_bytes(name));
+            path.truncate(above);
+            path.extend_from_slice(name);
+            let path = Path::new(OsStr::from_bytes(&path));
             match kind {
                 FileType::Directory => {
-                    if *name == b".git" || folder.ignored.holds(&path, true) || self.tree.left_out.contains(&path) {
+                    let left_out = || self.tree.left_out.iter().any(|left_out| left_out == path);
+                    if *name == b".git" || folder.ignored.holds(path, true) || left_out() {
                         continue;
                     }
                     let old = known.and_then(|known| self.find_below(known, name));
@@ -395,16 +436,21 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                         && let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)
                     {
                         let now = Some(Seen::of(&stat));
-                        diffs.push(Diff { path: path.clone(), was: Was::Absent, now, spot: None, doubtful: false });
+                        diffs.push(Diff { path: path.to_owned(), was: Was::Absent, now, spot: None, doubtful: false });
                     }
                     below.push((
                         at,
-                        Some((path, CString::new(*name).unwrap_or_default(), fresh, is_new && old.is_none())),
+                        Some((
+                            path.to_owned(),
+                            CString::new(*name).unwrap_or_default(),
+                            fresh,
+                            is_new && old.is_none(),
+                        )),
                     ));
                 }
                 FileType::RegularFile | FileType::Symlink => {
                     let old = known.and_then(|known| known.files.get(known.find(name)?));
-                    if *name == b".git" || folder.ignored.holds(&path, false) {
+                    if *name == b".git" || folder.ignored.holds(path, false) {
                         continue;
                     }
                     let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) else {
@@ -421,8 +467,10 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                         None => (Some(first()), S::default()),
                     };
                     folder.push(name, now, now.is_doubtful(self.now), source);
-                    let doubtful = now.is_doubtful(self.now);
-                    diffs.extend(was.map(|was| Diff { path, was, now: Some(now), spot, doubtful }));
+                    if !self.shared.is_first {
+                        let (path, doubtful) = (|| path.to_owned(), now.is_doubtful(self.now));
+                        diffs.extend(was.map(|was| Diff { path: path(), was, now: Some(now), spot, doubtful }));
+                    }
                 }
                 _ => {}
             }

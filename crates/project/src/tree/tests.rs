@@ -39,7 +39,11 @@ impl Scene {
     /// What is in doubt is not told.
     fn look(&mut self) -> Vec<String> {
         let top = self.path("");
-        let look = self.tree.look().unwrap();
+        let mut look = self.tree.look().unwrap();
+        if look.is_first {
+            assert!(look.diffs.is_empty());
+            look.diffs = (0..self.tree.places()).flat_map(|place| self.tree.found_in(place)).collect();
+        }
         let told = look.diffs.iter().filter_map(|diff| {
             let sign = match (&diff.was, &diff.now) {
                 (Was::Doubtful(..), _) => return None,
@@ -142,8 +146,8 @@ fn modes_and_times_count() {
 #[test]
 fn what_is_known_of_a_file_lasts_until_it_changes() {
     let mut scene = Scene::new(&["a=1", "b=1"]);
-    let look = scene.tree.look().unwrap();
-    for (number, diff) in (7..).zip(&look.diffs) {
+    assert!(scene.tree.look().unwrap().is_first);
+    for (number, diff) in (7..).zip(scene.tree.found_in(0)) {
         *scene.tree.source_mut(diff.spot.unwrap()).unwrap() = number;
     }
     scene.put("a=22");

@@ -19,8 +19,12 @@ mod linux {
     use rustix::io::{Errno, read};
 
     /// Most folders that are watched. Each takes about a kilobyte of the system's memory, and the user's other programs
-    /// want some of them.
-    const MAX_WATCHED: usize = 50_000;
+    /// want some of them: a tree has at most half of those that the system gives to a user.
+    const MAX_WATCHED: usize = 200_000;
+    /// Where the system says how many it gives.
+    const GIVEN: &str = "/proc/sys/fs/inotify/max_user_watches";
+    /// How many that is where it does not say so: the least that Linux gives.
+    const LEAST: usize = 8192;
     /// Most pieces of what was heard that are thrown away at once; the system holds no more than so much.
     const MAX_PIECES: usize = 10_000;
 
@@ -30,6 +34,8 @@ mod linux {
         fd: OwnedFd,
         /// The watches, by the system's numbers.
         numbers: HashSet<i32>,
+        /// The most of them.
+        max: usize,
         /// Whether a folder that was watched may be so no more: another of its name must be watched anew. Numbers of
         /// folders do not tell, because they are used again.
         lost: bool,
@@ -61,11 +67,14 @@ mod linux {
                 return None;
             }
             let fd = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
-            Some(Self { fd, numbers: HashSet::new(), lost: false })
+            let given = std::fs::read_to_string(GIVEN).ok().and_then(|text| text.trim().parse().ok());
+            let given: usize = given.unwrap_or(LEAST);
+            Some(Self { fd, numbers: HashSet::new(), max: MAX_WATCHED.min(given / 2), lost: false })
         }
 
-        /// Listens to a folder too. Whether it could.
-        pub(in super::super) fn add(&mut self, folder: &Path) -> bool {
+        /// Listens to a folder too, and says by which number it is known, to be kept with [`Watch::keep`]. `None` where it
+        /// cannot.
+        pub(in super::super) fn add(&self, folder: &Path) -> Option<i32> {
             let flags = WatchFlags::CREATE
                 | WatchFlags::DELETE
                 | WatchFlags::MODIFY
@@ -77,10 +86,18 @@ mod linux {
                 | WatchFlags::ONLYDIR
                 | WatchFlags::DONT_FOLLOW;
             // One that is watched already keeps its number.
-            let number = add_watch(&self.fd, folder, flags);
-            let Ok(number) = number else { return false };
-            self.numbers.insert(number);
-            self.numbers.len() <= MAX_WATCHED
+            add_watch(&self.fd, folder, flags).ok()
+        }
+
+        /// The most folders that are listened to.
+        pub(in super::super) fn max(&self) -> usize {
+            self.max
+        }
+
+        /// Counts the folders that were added. Whether there are not too many.
+        pub(in super::super) fn keep(&mut self, numbers: Vec<i32>) -> bool {
+            self.numbers.extend(numbers);
+            self.numbers.len() <= self.max
         }
 
         /// Whether nothing was heard since the last call.
@@ -134,7 +151,15 @@ mod nothing {
             None
         }
 
-        pub(in super::super) fn add(&mut self, _folder: &Path) -> bool {
+        pub(in super::super) fn add(&self, _folder: &Path) -> Option<i32> {
+            None
+        }
+
+        pub(in super::super) fn max(&self) -> usize {
+            0
+        }
+
+        pub(in super::super) fn keep(&mut self, _numbers: Vec<i32>) -> bool {
             false
         }
 

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_permission::Asker;
-use haft_project::{Blob, Diff, Refused, Seen, Spot, Standing, Tree, Was};
+use haft_project::{Blob, Diff, Look, Refused, Seen, Spot, Standing, Tree, Was};
 use haft_snapshot::{Change, Hash, Keep, KeepError, Packer, State};
 
 use super::edits::{Edits, between};
@@ -248,7 +248,7 @@ impl Around {
             Err(refused) => Err(refused.clone()),
         };
         match found {
-            Ok(look) => self.found(inner, look.diffs, is_commands),
+            Ok(look) => self.found(inner, look, is_commands),
             Err(refused) => {
                 if inner.tree.is_ok() {
                     tracing::warn!("what commands change is not recorded: {refused}");
@@ -263,33 +263,59 @@ impl Around {
     }
 
     /// What a look found. The files may be others again by now.
-    fn found(&self, inner: &mut Inner, diffs: Vec<Diff<Source>>, is_commands: bool) -> Vec<Change> {
+    fn found(&self, inner: &mut Inner, look: Look<Source>, is_commands: bool) -> Vec<Change> {
         let Inner { tree: Ok(tree), repositories, known, loose, .. } = inner else { return Vec::new() };
         known.load();
         repositories.refresh();
-        let mut eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose };
-        let (mut changes, mut unkept) = (Vec::new(), Vec::new());
-        for diff in diffs {
-            eyes.loose.states.remove(&diff.path);
-            if diff.now.is_none() {
-                eyes.known.gone(&diff.path);
-            }
-            if !is_commands {
-                unkept.extend(eyes.note(&diff).then_some(diff));
-                continue;
-            }
-            let is_kept = changes.len() < MAX_KEPT;
-            let more = eyes.changes(&diff, is_kept);
-            changes.extend(more.into_iter().take(MAX_NAMED.saturating_sub(changes.len())));
+        let places = if look.is_first { tree.places() } else { 0 };
+        let eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose };
+        let mut finding = Finding { eyes, is_commands, changes: Vec::new(), unkept: Vec::new() };
+        look.diffs.into_iter().for_each(|diff| finding.take(diff));
+        for place in 0..places {
+            finding.eyes.tree.found_in(place).into_iter().for_each(|diff| finding.take(diff));
         }
-        unkept.chunks(AT_ONCE).for_each(|diffs| eyes.keep_all(diffs));
-        known.save();
+        finding.keep();
+        let Finding { eyes, changes, .. } = finding;
+        eyes.known.save();
         changes
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // A look that panics leaves a tree that is looked at again.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What becomes of what a look found.
+struct Finding<'a> {
+    eyes: Eyes<'a>,
+    /// Whether it is a command's doing.
+    is_commands: bool,
+    changes: Vec<Change>,
+    /// What is to be kept, and is not yet.
+    unkept: Vec<Diff<Source>>,
+}
+
+impl Finding<'_> {
+    fn take(&mut self, diff: Diff<Source>) {
+        let Self { eyes, is_commands, changes, unkept } = self;
+        eyes.loose.states.remove(&diff.path);
+        if diff.now.is_none() {
+            eyes.known.gone(&diff.path);
+        }
+        if *is_commands {
+            let more = eyes.changes(&diff, changes.len() < MAX_KEPT);
+            changes.extend(more.into_iter().take(MAX_NAMED.saturating_sub(changes.len())));
+        } else if eyes.note(&diff) {
+            unkept.push(diff);
+            if unkept.len() >= AT_ONCE {
+                self.keep();
+            }
+        }
+    }
+
+    fn keep(&mut self) {
+        self.eyes.keep_all(&std::mem::take(&mut self.unkept));
     }
 }
 
@@ -337,7 +363,9 @@ impl Eyes<'_> {
     fn keep_all(&mut self, diffs: &[Diff<Source>]) {
         for (diff, kept) in diffs.iter().zip(kept_by_many(self.keep, diffs)) {
             if let (Some(seen), Some(spot)) = (diff.now, diff.spot) {
-                self.remember(diff, seen, spot, kept);
+                let now = self.remember(diff, seen, spot, kept);
+                // A tool may have written it since it was looked at.
+                self.shown(diff, &now);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use haft_project::{Seen, Standing, Tree};
+use haft_project::{Diff, Seen, Standing, Tree};
 use haft_snapshot::{Change, Hash, Keep, State};
 
 use super::around::{Ground, MAX_FILE};
@@ -36,13 +36,18 @@ pub(super) fn changes(
     let mut repositories = Repositories::new(root.clone());
     let known = memory.map(|path| Known::before(&path, started.at.saturating_sub(TICK))).unwrap_or_default();
     let Ok(mut tree) = Tree::<()>::new(root.clone(), home.as_deref(), left_out) else { return Vec::new() };
-    let Ok(look) = tree.look() else { return Vec::new() };
+    if tree.look().is_err() {
+        return Vec::new();
+    }
+    let mut found: Vec<Diff<()>> = (0..tree.places()).flat_map(|place| tree.found_in(place)).collect();
+    // The same list each time that it is made.
+    found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     let loose = started.loose.iter().map(|change| (change.path.as_path(), &change.before)).collect();
     let since = started.at.saturating_sub(GRAIN);
     let mut before = Before { keep, started, known: &known, loose, repositories: &mut repositories };
     let mut changes = Vec::new();
-    let there: HashSet<&Path> = look.diffs.iter().map(|diff| diff.path.as_path()).collect();
-    for diff in &look.diffs {
+    let there: HashSet<&Path> = found.iter().map(|diff| diff.path.as_path()).collect();
+    for diff in &found {
         // The repository of each is asked for, so that what is gone from it is found too.
         before.repositories.tracked(&diff.path);
         let Some(seen) = diff.now.filter(|seen| seen.changed >= since && !seen.is_folder()) else { continue };

@@ -42,6 +42,22 @@ impl Scene {
         fs::write(path, text).unwrap();
     }
 
+    fn state(&self, name: &str) -> State {
+        let Standing::File { file, mode, .. } = Standing::at(&self.path(name)) else { panic!("{name}") };
+        let (content, size) = self.around.keep.put_file(file, MAX_FILE).unwrap();
+        State::File { content, size, mode }
+    }
+
+    /// As a tool changes a file.
+    fn edit(&self, name: &str, text: &str) {
+        let content = self.around.keep.put(text.as_bytes()).unwrap();
+        let after = State::File { content, size: text.len() as u64, mode: 0o644 };
+        let change = Change { path: self.path(name), before: self.state(name), after };
+        self.around.edits().announced(7, std::slice::from_ref(&change));
+        self.put(name, text);
+        self.around.edits().happened(7, &[Change { after: self.state(name), ..change }]);
+    }
+
     /// A repository in which all that is there is committed, with times that leave no doubt.
     fn commit(&self) {
         let git = |args: &[&str]| {
@@ -112,7 +128,7 @@ fn a_file_that_is_another_when_it_is_read_counts_once() {
         let look = inner.tree.as_mut().unwrap().look().unwrap();
         fs::remove_file(scene.path("a")).unwrap();
         scene.put("a", read);
-        let first = scene.around.found(&mut inner, look.diffs, true);
+        let first = scene.around.found(&mut inner, look, true);
         assert_eq!(scene.told(first), [format!("a one {read}")]);
         drop(inner);
         let (_, rest) = scene.around.after(number, true).unwrap();
@@ -225,28 +241,33 @@ fn what_was_ignored_is_not_taken_for_new() {
 #[test]
 fn what_a_tool_changes_meanwhile_is_not_the_commands() {
     let scene = Scene::new(&[("a", "1"), ("b", "1"), ("c", "1")]);
-    let state = |scene: &Scene, name: &str| {
-        let Standing::File { file, mode, .. } = Standing::at(&scene.path(name)) else { panic!("{name}") };
-        let (content, size) = scene.around.keep.put_file(file, MAX_FILE).unwrap();
-        State::File { content, size, mode }
-    };
-    let edit = |scene: &Scene, name: &str, text: &str| {
-        let before = state(scene, name);
-        let content = scene.around.keep.put(text.as_bytes()).unwrap();
-        let after = State::File { content, size: text.len() as u64, mode: 0o644 };
-        let change = Change { path: scene.path(name), before, after };
-        scene.around.edits().announced(7, std::slice::from_ref(&change));
-        scene.put(name, text);
-        scene.around.edits().happened(7, &[Change { after: state(scene, name), ..change }]);
-    };
     let changed = scene.command(|scene| {
-        edit(scene, "a", "tool");
-        edit(scene, "b", "tool");
+        scene.edit("a", "tool");
+        scene.edit("b", "tool");
         scene.put("b", "command");
         scene.put("c", "command");
-        edit(scene, "c", "tool");
+        scene.edit("c", "tool");
     });
     assert_eq!(changed, ["b tool command", "c 1 command"]);
+}
+
+#[test]
+fn what_a_tool_writes_before_a_file_is_kept_is_no_commands() {
+    let scene = Scene::new(&[("a", "1"), ("b", "1")]);
+    scene.around.edits().command_begins();
+    let mut inner = scene.around.lock();
+    let Inner { tree: Ok(tree), repositories, known, loose, .. } = &mut *inner else { panic!() };
+    tree.look().unwrap();
+    let found = tree.found_in(0);
+    let eyes = Eyes { keep: &scene.around.keep, edits: &scene.around.edits, tree, repositories, known, loose };
+    let mut finding = Finding { eyes, is_commands: false, changes: Vec::new(), unkept: Vec::new() };
+    found.into_iter().for_each(|diff| finding.take(diff));
+    scene.edit("a", "tool");
+    finding.keep();
+    scene.edit("b", "tool");
+    let is_open = |name: &str| scene.around.edits().has(&scene.path(name));
+    assert!(!is_open("a"), "what is kept is what the tool wrote");
+    assert!(is_open("b"), "what is kept is what was there before");
 }
 
 #[test]
