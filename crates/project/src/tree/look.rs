@@ -467,9 +467,9 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                         None => (Some(first()), S::default()),
                     };
                     folder.push(name, now, now.is_doubtful(self.now), source);
-                    if !self.shared.is_first {
-                        let (path, doubtful) = (|| path.to_owned(), now.is_doubtful(self.now));
-                        diffs.extend(was.map(|was| Diff { path: path(), was, now: Some(now), spot, doubtful }));
+                    if let Some(was) = was.filter(|_| !self.shared.is_first) {
+                        let (path, doubtful) = (path.to_owned(), now.is_doubtful(self.now));
+                        diffs.push(Diff { path, was, now: Some(now), spot, doubtful });
                     }
                 }
                 _ => {}
