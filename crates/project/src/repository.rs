@@ -99,6 +99,12 @@ impl Tracked {
         Some(LastSeen { blob: as_it_is.then_some(entry.blob), ..entry.last_seen() })
     }
 
+    /// The files that nobody asked for so far, absolute, and when each had changed last when git saw it.
+    pub fn unasked(&self) -> impl Iterator<Item = (PathBuf, i64)> + '_ {
+        let unasked = self.index.unasked();
+        unasked.map(|(below, entry)| (self.top.join(OsStr::from_bytes(below)), entry.last_seen().changed))
+    }
+
     /// All files that the index names, absolute.
     pub fn paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
         self.index.all().map(|below| self.top.join(OsStr::from_bytes(below)))

@@ -112,6 +112,12 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         (0..self.folders.len()).filter(|at| self.folders[*at].is_some()).map(|at| self.path(at))
     }
 
+    /// Those in which no file is.
+    pub fn bare_folders(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let is_bare = |at: &usize| self.folders[*at].as_ref().is_some_and(|folder| folder.files.is_empty());
+        (0..self.folders.len()).filter(is_bare).map(|at| self.path(at))
+    }
+
     /// How many places for folders it has.
     pub fn places(&self) -> usize {
         self.folders.len()

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -24,6 +24,8 @@ pub(super) struct Index {
     paths: Vec<u8>,
     /// Sorted by path.
     entries: Vec<Entry>,
+    /// Which of them were found.
+    found: Vec<AtomicBool>,
     /// When it was written, in nanoseconds since the Unix epoch.
     written: i64,
     /// Where the entry stands that is looked for next, if files are asked for in their order.
@@ -92,7 +94,8 @@ impl Index {
         let count = usize::try_from(rest.number()?).ok()?;
         // Each takes more than that: a number that is too large is a lie.
         let entries = Vec::with_capacity(count.min(bytes.len() / 62));
-        let mut index = Self { paths: Vec::new(), entries, written, next: AtomicUsize::new(0) };
+        let (found, next) = (Vec::new(), AtomicUsize::new(0));
+        let mut index = Self { paths: Vec::new(), entries, found, written, next };
         let mut path = Vec::new();
         for _ in 0..count {
             let before = rest.0.len();
@@ -138,6 +141,7 @@ impl Index {
             index.paths.extend_from_slice(&path);
             index.entries.push(entry);
         }
+        index.found.resize_with(index.entries.len(), AtomicBool::default);
         let sorted = index.entries.is_sorted_by(|one, other| index.path(one) < index.path(other));
         sorted.then_some(index)
     }
@@ -149,6 +153,7 @@ impl Index {
             _ => self.entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()?,
         };
         self.next.store(at + 1, Ordering::Relaxed);
+        self.found.get(at)?.store(true, Ordering::Relaxed);
         self.entries.get(at)
     }
 
@@ -163,6 +168,12 @@ impl Index {
             path.strip_suffix(name).is_some_and(|above| above.last().is_none_or(|last| *last == b'/'))
         };
         self.entries.iter().map(|entry| self.path(entry)).filter(is_named)
+    }
+
+    /// The files that nobody looked for, with their paths.
+    pub(super) fn unasked(&self) -> impl Iterator<Item = (&[u8], &Entry)> {
+        let entries = self.entries.iter().zip(&self.found);
+        entries.filter(|(_, found)| !found.load(Ordering::Relaxed)).map(|(entry, _)| (self.path(entry), entry))
     }
 
     /// The paths of all files.

@@ -36,6 +36,8 @@ pub struct Look<S> {
     pub diffs: Vec<Diff<S>>,
     /// Whether it was the first look: everything was found, and [`Tree::found_in`] has it.
     pub is_first: bool,
+    /// When it began, in nanoseconds since the Unix epoch.
+    pub at: i64,
     /// Folders that could not be read. What is in them counts as it was.
     pub unread: usize,
 }
@@ -181,7 +183,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             return Err(Refused::Unreadable(self.root.clone()));
         }
         self.listen(watches);
-        Ok(Look { diffs, is_first: shared.is_first, unread: shared.unread.into_inner() })
+        Ok(Look { diffs, is_first: shared.is_first, at: now, unread: shared.unread.into_inner() })
     }
 
     fn top(&self) -> Task {

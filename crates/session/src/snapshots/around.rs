@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,11 +13,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_permission::Asker;
-use haft_project::{Blob, Diff, Look, Refused, Seen, Spot, Standing, Tree, Was};
+use haft_project::{Blob, Diff, Look, Refused, Seen, Spot, Standing, Tracked, Tree, Was};
 use haft_snapshot::{Change, Hash, Keep, KeepError, Packer, State};
 
 use super::edits::{Edits, between};
-use super::known::Known;
+use super::known::{Known, TICK};
 use super::ledger::Started;
 use super::repositories::Repositories;
 use super::{MAX_EDITED, unkept};
@@ -268,13 +269,21 @@ impl Around {
         known.load();
         repositories.refresh();
         let places = if look.is_first { tree.places() } else { 0 };
-        let eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose };
+        // What comes back later must not bear an earlier time.
+        let at = look.at.saturating_sub(TICK);
+        let eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose, at };
         let mut finding = Finding { eyes, is_commands, changes: Vec::new(), unkept: Vec::new() };
         look.diffs.into_iter().for_each(|diff| finding.take(diff));
         for place in 0..places {
-            finding.eyes.tree.found_in(place).into_iter().for_each(|diff| finding.take(diff));
+            for diff in finding.eyes.tree.found_in(place) {
+                finding.eyes.known.saw(&diff.path);
+                finding.take(diff);
+            }
         }
         finding.keep();
+        if look.is_first {
+            finding.eyes.went_before();
+        }
         let Finding { eyes, changes, .. } = finding;
         eyes.known.save();
         changes
@@ -301,7 +310,7 @@ impl Finding<'_> {
         let Self { eyes, is_commands, changes, unkept } = self;
         eyes.loose.states.remove(&diff.path);
         if diff.now.is_none() {
-            eyes.known.gone(&diff.path);
+            eyes.gone(&diff.path);
         }
         if *is_commands {
             let more = eyes.changes(&diff, changes.len() < MAX_KEPT);
@@ -327,9 +336,35 @@ struct Eyes<'a> {
     repositories: &'a mut Repositories,
     known: &'a mut Known,
     loose: &'a mut Loose,
+    /// What they saw was so at this time, in nanoseconds since the Unix epoch.
+    at: i64,
 }
 
 impl Eyes<'_> {
+    /// Writes down what went while nobody looked, of what another process would take to be there still.
+    fn went_before(&mut self) {
+        let mut gone: Vec<PathBuf> = self.known.unseen().cloned().collect();
+        let untold = |(path, changed): &(PathBuf, i64)| !self.known.says_gone(path, *changed);
+        // The others were asked for their files.
+        let unasked = self.repositories.all(self.tree.bare_folders()).flat_map(Tracked::unasked);
+        gone.extend(unasked.filter(untold).map(|(path, _)| path));
+        // What is ignored was not looked at, and is there.
+        gone.retain(|path| path.starts_with(self.tree.root()) && is_gone(path));
+        gone.sort_unstable();
+        gone.dedup();
+        gone.iter().for_each(|path| self.gone(path));
+    }
+
+    /// Nothing stands at a path. That is written down, for who finds later that a command was cut off.
+    fn gone(&mut self, path: &Path) {
+        let is_tracked = |tracked: &Tracked| tracked.last_seen(path).is_some();
+        if self.known.lasts(path) {
+            self.known.gone(path, self.at);
+        } else if self.repositories.tracked(path).is_some_and(is_tracked) {
+            self.loose.add(path, State::Absent);
+        }
+    }
+
     /// Sees to it that what the user changed can be brought back when a command changes it. Whether it is still to be kept
     /// for that.
     fn note(&mut self, diff: &Diff<Source>) -> bool {
@@ -509,6 +544,12 @@ fn kept_by_many(keep: &Keep, diffs: &[Diff<Source>]) -> Vec<(State, Source)> {
     });
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, kept)| kept).collect()
+}
+
+/// Whether nothing stands at `path`.
+fn is_gone(path: &Path) -> bool {
+    let none = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+    path.symlink_metadata().is_err_and(|error| none.contains(&error.kind()))
 }
 
 /// Whether the file at `path` is the one that was seen.

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use haft_project::{Diff, Seen, Standing, Tree};
-use haft_snapshot::{Change, Hash, Keep, State};
+use haft_project::{Diff, Seen, Standing, Tracked, Tree};
+use haft_snapshot::{Change, Keep, State};
 
 use super::around::{Ground, MAX_FILE};
-use super::known::Known;
+use super::known::{Known, Last, TICK};
 use super::ledger::Started;
 use super::repositories::Repositories;
 use super::unkept;
@@ -21,8 +21,6 @@ const MAX_NAMED: usize = 2000;
 /// What changed so much earlier than the command began is not its doing, in nanoseconds: file systems may count seconds in
 /// twos.
 const GRAIN: i64 = 2_500_000_000;
-/// What the memory of a tree says of files that changed so shortly before is not sure, in nanoseconds.
-const TICK: i64 = 20_000_000;
 
 /// What may have been changed since the command `started`. What is exactly as `told` says that somebody left it is left out.
 pub(super) fn changes(
@@ -48,15 +46,13 @@ pub(super) fn changes(
     let mut changes = Vec::new();
     let there: HashSet<&Path> = found.iter().map(|diff| diff.path.as_path()).collect();
     for diff in &found {
-        // The repository of each is asked for, so that what is gone from it is found too.
-        before.repositories.tracked(&diff.path);
         let Some(seen) = diff.now.filter(|seen| seen.changed >= since && !seen.is_folder()) else { continue };
         let now = standing(keep, &diff.path);
         if !is_told(&diff.path, &now) && changes.len() < MAX_NAMED {
             changes.extend(before.change(&diff.path, Some(&seen), &now));
         }
     }
-    let tracked: Vec<PathBuf> = before.repositories.all().flat_map(haft_project::Tracked::paths).collect();
+    let tracked: Vec<PathBuf> = before.repositories.all(tree.folder_paths()).flat_map(Tracked::paths).collect();
     let loose = started.loose.iter().map(|change| change.path.clone());
     let mut gone: Vec<PathBuf> = tracked.into_iter().chain(known.keys().cloned()).chain(loose).collect();
     gone.retain(|path| path.starts_with(&root) && !there.contains(path.as_path()) && went(path, since));
@@ -97,7 +93,7 @@ fn standing(keep: &Keep, path: &Path) -> State {
 struct Before<'a> {
     keep: &'a Keep,
     started: &'a Started,
-    known: &'a HashMap<PathBuf, (Seen, Hash)>,
+    known: &'a HashMap<PathBuf, Last>,
     loose: HashMap<&'a Path, &'a State>,
     repositories: &'a mut Repositories,
 }
@@ -118,12 +114,10 @@ impl Before<'_> {
         let last = self.repositories.tracked(path).and_then(|tracked| tracked.last_seen(path));
         match (known, last) {
             // What is later holds: each was right when it was written down.
-            (Some((known, hash)), last) if last.is_none_or(|last| known.changed >= last.changed) => {
-                self.kept(known, *hash)
-            }
+            (Some(known), last) if last.is_none_or(|last| known.at() >= last.changed) => self.known(known),
             (_, Some(last)) if last.changed >= self.started.at.saturating_sub(TICK) => match known {
                 // The index was written since.
-                Some((known, hash)) => self.kept(known, *hash),
+                Some(known) => self.known(known),
                 None => State::unkept("the repository's index was written after the command had begun"),
             },
             (_, Some(last)) => {
@@ -141,11 +135,12 @@ impl Before<'_> {
         }
     }
 
-    fn kept(&self, known: &Seen, hash: Hash) -> State {
-        match (self.keep.has(&hash), known.is_link()) {
-            (false, _) => State::unkept("its old content is kept no more"),
-            (true, true) => State::Link { to: hash },
-            (true, false) => State::File { content: hash, size: known.size, mode: known.mode & 0o7777 },
+    fn known(&self, last: &Last) -> State {
+        match *last {
+            Last::Gone(_) => State::Absent,
+            Last::Kept(_, hash) if !self.keep.has(&hash) => State::unkept("its old content is kept no more"),
+            Last::Kept(seen, hash) if seen.is_link() => State::Link { to: hash },
+            Last::Kept(seen, content) => State::File { content, size: seen.size, mode: seen.mode & 0o7777 },
         }
     }
 }

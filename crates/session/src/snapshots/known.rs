@@ -14,11 +14,38 @@ use super::ledger::private;
 /// Largest memory of one tree, in bytes. A larger one is begun anew, and the files are read again.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The inode of what is not there.
+/// The inode of what is not there; then `changed` is a time at which it was gone.
 const GONE: u64 = 0;
+
+/// What the memory of a tree says of files that changed so shortly before is not sure, in nanoseconds: their times come from
+/// a clock of the system that lags behind.
+pub(super) const TICK: i64 = 20_000_000;
 
 /// A line of the file: path, size, modified, changed, inode, mode, content.
 type Line = (String, u64, i64, i64, u64, u32, Hash);
+
+/// What was written down of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    /// It looked so, and its content is kept.
+    Kept(Seen, Hash),
+    /// Nothing stood there at this time, in nanoseconds since the Unix epoch.
+    Gone(i64),
+}
+
+impl Last {
+    fn new(seen: Seen, hash: Hash) -> Self {
+        if seen.inode == GONE { Self::Gone(seen.changed) } else { Self::Kept(seen, hash) }
+    }
+
+    /// Since when it was so at the latest, in nanoseconds since the Unix epoch.
+    pub(super) fn at(&self) -> i64 {
+        match self {
+            Self::Kept(seen, _) => seen.changed,
+            Self::Gone(at) => *at,
+        }
+    }
+}
 
 /// What is kept of which file. What the file says is believed only where a file still looks exactly so, and its content
 /// is told by its hash.
@@ -26,9 +53,17 @@ type Line = (String, u64, i64, i64, u64, u32, Hash);
 pub(super) struct Known {
     path: Option<PathBuf>,
     loaded: bool,
-    old: HashMap<PathBuf, (Seen, Hash)>,
+    old: HashMap<PathBuf, Old>,
     new: Vec<Line>,
     bytes: u64,
+}
+
+/// What the file said when it was read.
+#[derive(Debug)]
+struct Old {
+    last: Last,
+    /// Whether something stands there.
+    is_there: bool,
 }
 
 impl Known {
@@ -51,7 +86,8 @@ impl Known {
         for line in lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok()) {
             count += 1;
             let (path, size, modified, changed, inode, mode, hash) = line;
-            self.old.insert(path.into(), (Seen { size, modified, changed, inode, mode }, hash));
+            let last = Last::new(Seen { size, modified, changed, inode, mode }, hash);
+            self.old.insert(path.into(), Old { last, is_there: false });
         }
         if self.bytes > MAX_BYTES || count > 2 * self.old.len() + 1000 {
             // Begun anew with what is still asked for.
@@ -60,9 +96,8 @@ impl Known {
         }
     }
 
-    /// What was kept of files that had changed last before `time`, in nanoseconds since the Unix epoch, as another process
-    /// wrote it down.
-    pub(super) fn before(path: &Path, time: i64) -> HashMap<PathBuf, (Seen, Hash)> {
+    /// What another process wrote down of files as they were before `time`, in nanoseconds since the Unix epoch.
+    pub(super) fn before(path: &Path, time: i64) -> HashMap<PathBuf, Last> {
         let mut bytes = Vec::new();
         let Ok(file) = File::open(path) else { return HashMap::new() };
         if file.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
@@ -71,10 +106,9 @@ impl Known {
         let mut known = HashMap::new();
         for line in bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok()) {
             let (path, size, modified, changed, inode, mode, hash) = line;
-            if inode == GONE {
-                known.remove(Path::new(&path));
-            } else if changed < time {
-                known.insert(PathBuf::from(path), (Seen { size, modified, changed, inode, mode }, hash));
+            let last = Last::new(Seen { size, modified, changed, inode, mode }, hash);
+            if last.at() < time {
+                known.insert(PathBuf::from(path), last);
             }
         }
         known
@@ -85,17 +119,38 @@ impl Known {
         self.path.is_some() && path.to_str().is_some() && self.bytes < MAX_BYTES
     }
 
-    /// The file is gone, and that was seen.
-    pub(super) fn gone(&mut self, path: &Path) {
+    /// Something stands at the path.
+    pub(super) fn saw(&mut self, path: &Path) {
+        if let Some(old) = self.old.get_mut(path) {
+            old.is_there = true;
+        }
+    }
+
+    /// The files that stood somewhere when that was written down, and were not seen since it was read.
+    pub(super) fn unseen(&self) -> impl Iterator<Item = &PathBuf> {
+        let unseen = self.old.iter().filter(|(_, old)| !old.is_there && matches!(old.last, Last::Kept(..)));
+        unseen.map(|(path, _)| path)
+    }
+
+    /// Whether it is written down that the file was gone at the time `since` or later.
+    pub(super) fn says_gone(&self, path: &Path, since: i64) -> bool {
+        let is_gone = |old: &Old| matches!(old.last, Last::Gone(at) if at >= since);
+        self.bytes > 0 && self.old.get(path).is_some_and(is_gone)
+    }
+
+    /// The file was gone at the time `at`, in nanoseconds since the Unix epoch.
+    pub(super) fn gone(&mut self, path: &Path, at: i64) {
         if self.path.is_some() {
-            self.push(path, &Seen { inode: GONE, ..Seen::default() }, Hash::of(b""));
+            self.push(path, &Seen { inode: GONE, changed: at, ..Seen::default() }, Hash::of(b""));
         }
     }
 
     /// The content of a file that still looks so.
     pub(super) fn find(&mut self, path: &Path, seen: &Seen) -> Option<Hash> {
-        let (old, hash) = self.old.get(path)?;
-        let hash = (old == seen).then_some(*hash)?;
+        let Last::Kept(old, hash) = self.old.get(path)?.last else { return None };
+        if old != *seen {
+            return None;
+        }
         if self.bytes == 0 {
             self.push(path, seen, hash);
         }

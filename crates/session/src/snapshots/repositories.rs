@@ -49,8 +49,12 @@ impl Repositories {
         tracked.get_or_insert_with(|| Tracked::read(top)).as_ref()
     }
 
-    /// What is tracked in the repositories that were asked for that so far.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Tracked> {
+    /// What is tracked in the repositories that were asked so far, and those that `folders` belong to.
+    pub(super) fn all(&mut self, folders: impl IntoIterator<Item = PathBuf>) -> impl Iterator<Item = &Tracked> {
+        for folder in folders {
+            // Whichever file it is.
+            self.tracked(&folder.join("file"));
+        }
         self.found.iter().filter_map(|repository| repository.tracked.as_ref()?.as_ref())
     }
 

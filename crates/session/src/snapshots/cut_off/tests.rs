@@ -4,6 +4,7 @@ use std::process::Command;
 use haft_permission::Asker;
 use haft_project::Recorder;
 use haft_protocol::{Clock, SessionId};
+use haft_snapshot::Hash;
 
 use super::super::{Recorded, Snapshots};
 use super::*;
@@ -127,6 +128,77 @@ fn what_was_there_when_a_command_began_that_was_cut_off_is_found_again() {
         scene.put("later", "1");
         assert_eq!(scene.settled(&scene.snapshots(memory)).len(), want.len());
     }
+}
+
+#[test]
+fn what_was_gone_already_when_a_command_began_is_not_named() {
+    for memory in [true, false] {
+        let scene = Scene::new();
+        scene.put("tracked", "committed");
+        scene.put("deep/in/it", "committed");
+        scene.git(&["init", "-q"]);
+        scene.git(&["add", "."]);
+        scene.git(&["commit", "-qm", "all"]);
+        for name in ["mine", "stays", "made/one", "seen to go"] {
+            scene.put(name, name);
+        }
+        scene.wait();
+        let remove = |name: &str| fs::remove_file(scene.at("top").join(name)).unwrap();
+        let snapshots = scene.snapshots(memory);
+        snapshots.survey().unwrap().unwrap();
+        remove("seen to go");
+        snapshots.survey().unwrap().unwrap();
+        drop(snapshots);
+        // Nobody looks while these go.
+        for name in ["tracked", "mine", "made/one", "deep/in/it"] {
+            remove(name);
+        }
+        fs::remove_dir_all(scene.at("top/deep")).unwrap();
+        let snapshots = scene.snapshots(memory);
+        snapshots.before_command(&scene.asker());
+        drop(snapshots);
+        scene.put("stays", "changed");
+        scene.put("made/one", "again");
+        assert_eq!(scene.settled(&scene.snapshots(memory)), ["made/one -", "stays stays"], "{memory}");
+    }
+}
+
+#[test]
+fn what_came_back_before_a_command_began_and_went_with_it_is_named() {
+    for memory in [true, false] {
+        let scene = Scene::new();
+        scene.put("tracked", "committed");
+        scene.wait();
+        scene.git(&["init", "-q"]);
+        scene.git(&["add", "."]);
+        scene.git(&["commit", "-qm", "all"]);
+        fs::remove_file(scene.at("top/tracked")).unwrap();
+        let snapshots = scene.snapshots(memory);
+        snapshots.survey().unwrap().unwrap();
+        scene.wait();
+        scene.git(&["checkout", "-q", "tracked"]);
+        scene.wait();
+        // Git has doubts about what it wrote at the same time as its index.
+        scene.git(&["update-index", "--refresh"]);
+        snapshots.before_command(&scene.asker());
+        drop(snapshots);
+        fs::remove_file(scene.at("top/tracked")).unwrap();
+        assert_eq!(scene.settled(&scene.snapshots(memory)), ["tracked committed"], "{memory}");
+    }
+}
+
+#[test]
+fn what_another_process_saw_to_be_gone_only_after_a_command_began_is_named() {
+    let scene = Scene::new();
+    scene.put("mine", "mine");
+    scene.wait();
+    let snapshots = scene.snapshots(true);
+    snapshots.before_command(&scene.asker());
+    fs::remove_file(scene.at("top/mine")).unwrap();
+    scene.wait();
+    scene.snapshots(true).survey().unwrap().unwrap();
+    drop(snapshots);
+    assert_eq!(scene.settled(&scene.snapshots(true)), ["mine mine"]);
 }
 
 #[test]
