@@ -1,6 +1,8 @@
 //! `haft session undo`, `redo`, `diff` and `fork`.
 
-use crate::support::Machine;
+use serde_json::json;
+
+use crate::support::{Machine, wait_for};
 
 /// A session whose only turn changes `a.txt`, makes a file in a folder and removes `gone.txt` by a command.
 fn changed() -> Machine {
@@ -84,4 +86,29 @@ fn what_a_session_did_to_files_is_shown_and_a_copy_can_begin_anywhere() {
     assert_eq!(shown["messages"].as_array().unwrap().len(), 2);
     machine.haft(&["session", "undo", copy.trim(), "--to", "msg_none", "--yes"]).ends(1);
     machine.haft(&["session", "undo", copy.trim(), "--to", "no id", "--yes"]).ends(2);
+}
+
+#[test]
+fn what_was_taken_back_before_a_command_that_is_killed_is_not_named_with_it() {
+    let machine = Machine::uncaged(&[("a.txt", "one\n")]);
+    let call = |tool: &str, args: serde_json::Value| json!({ "answer": [{ "call": tool, "args": args }] }).to_string();
+    let (bash, done) =
+        (|command: &str| call("bash", json!({ "command": command })), r#"{"answer":[{"text":"Done."}]}"#);
+    let write = call("write", json!({ "filePath": "made.txt", "content": "made" }));
+    let model = machine.scenario(&[&write, done, &bash("true"), done]);
+    let run = ["run", "go on", "--continue", "--auto", "--model", &model];
+    machine.haft(&["run", "make it", "--auto", "--model", &model]).ok();
+    machine.haft(&run).ok();
+    for _ in 0..2 {
+        machine.haft(&["session", "undo", "--yes"]).ok();
+    }
+    assert!(!machine.project().join("made.txt").exists());
+    machine.scenario(&[&bash("echo begun > begun.txt; while :; do :; done")]);
+    let mut child = machine.start(&mut machine.command(&run));
+    wait_for(&machine.project().join("begun.txt"), "\n");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = machine.haft(&["session", "undo", "--yes"]).ends(1);
+    let named: Vec<&str> = left.out.lines().filter(|line| line.starts_with("  ! ")).collect();
+    assert!(matches!(named[..], [one] if one.contains("begun.txt  not covered")), "{}", left.out);
 }
