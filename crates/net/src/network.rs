@@ -24,6 +24,7 @@ const PING: Duration = Duration::from_secs(30);
 /// How long the answer to that may take.
 const PONG: Duration = Duration::from_secs(20);
 /// How long what was sent may stay without a word that it arrived, where the system can say.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 const UNHEARD: Duration = Duration::from_secs(60);
 /// How often a silent connection is asked again, and how long apart, before it is given up.
 const PROBES: (u32, Duration) = (3, Duration::from_secs(10));

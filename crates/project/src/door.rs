@@ -9,7 +9,7 @@
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, Stat, openat, statat};
 use rustix::io::Errno;
 
 /// What a folder is opened with to reach what is in it.
@@ -77,6 +77,24 @@ pub(crate) fn is_of_a_process(file: &OwnedFd, path: &Path) -> bool {
         let _ = (file, path);
         false
     }
+}
+
+/// The rights that `stat` tells, without what kind of thing it is.
+#[allow(clippy::useless_conversion, reason = "the width is the system's own")]
+pub(crate) fn mode(stat: &Stat) -> u32 {
+    u32::from(stat.st_mode) & 0o7777
+}
+
+/// The rights `mode`, for the system.
+#[allow(clippy::unnecessary_cast, clippy::cast_possible_truncation, reason = "the width is the system's own")]
+pub(crate) fn rights(mode: u32) -> Mode {
+    Mode::from_raw_mode((mode & 0o7777) as RawMode)
+}
+
+/// The number of the disk that something is on.
+#[allow(clippy::cast_sign_loss, clippy::unnecessary_cast, reason = "its width is the system's own")]
+pub(crate) fn device(stat: &Stat) -> u64 {
+    stat.st_dev as u64
 }
 
 /// What `stat` says that a thing is.

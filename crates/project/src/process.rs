@@ -49,6 +49,7 @@ const MARK: &str = "HAFT_COMMAND";
 const MAX_MARKS: usize = 1024;
 /// How much the system is asked to hold of what a command wrote and nobody read yet, in bytes. Less, where it will
 /// not; then the command waits. Output is never piled up in memory here.
+#[cfg(target_os = "linux")]
 const PIPE: usize = 1024 * 1024;
 
 /// What starts processes. A handle, cheap to clone.
@@ -394,6 +395,7 @@ enum Group {
 fn piped(start: Start) -> io::Result<(Shell, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     // Less than it could be is no harm.
+    #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(&reader, PIPE);
     let mut command = start.command();
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);

@@ -166,7 +166,7 @@ fn file(path: &Path, content: &[u8], mode: u32, still: &Still<'_>) -> Result<(),
         // Who may not give a file away keeps it.
         let _ = fchown(temp.file().as_fd(), Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
     }
-    fchmod(temp.file().as_fd(), Mode::from_raw_mode(mode & 0o1777)).map_err(failed)?;
+    fchmod(temp.file().as_fd(), door::rights(mode & 0o1777)).map_err(failed)?;
     place(&dir, path, name, temp.keep(), still)
 }
 
@@ -235,7 +235,7 @@ fn folder(path: &Path, mode: u32, still: &Still<'_>) -> Result<(), FilesError> {
     }
     mkdirat(&dir, name, Mode::from_raw_mode(0o700)).map_err(failed)?;
     let made = door::step(&dir, name, READ).map_err(failed)?;
-    fchmod(made, Mode::from_raw_mode(mode & 0o1777)).map_err(failed)
+    fchmod(made, door::rights(mode & 0o1777)).map_err(failed)
 }
 
 #[cfg(test)]

@@ -63,13 +63,13 @@ fn look(folder: &Path, name: &Path) -> Result<Standing, Errno> {
                 FileType::RegularFile => Ok(Standing::File {
                     file: File::from(file),
                     size: u64::try_from(stat.st_size).unwrap_or(0),
-                    mode: stat.st_mode & 0o7777,
+                    mode: door::mode(&stat),
                 }),
                 _ => Ok(Standing::Other("it is no plain file".to_owned())),
             }
         }
         FileType::Symlink => Ok(Standing::Link { to: readlinkat(&folder, name, Vec::new())?.into_bytes() }),
-        FileType::Directory => Ok(Standing::Folder { mode: stat.st_mode & 0o7777 }),
+        FileType::Directory => Ok(Standing::Folder { mode: door::mode(&stat) }),
         _ => Ok(Standing::Other("it is no plain file".to_owned())),
     }
 }

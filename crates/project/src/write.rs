@@ -206,7 +206,7 @@ impl<'a> Temp<'a> {
 
     /// The same, with the mode `mode`, as far as the system's mask leaves it.
     pub(crate) fn with_mode(dir: &'a OwnedFd, mode: u32, names: impl Iterator<Item = PathBuf>) -> Result<Self, Errno> {
-        let mode = Mode::from_raw_mode(mode);
+        let mode = door::rights(mode);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for name in names {
             match openat(dir, &name, flags, mode) {

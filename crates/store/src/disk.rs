@@ -34,7 +34,19 @@ const NETWORK: &[(u64, &str, Locks)] = &[
     (0x564c, "NCP", Locks::Here),
 ];
 
+/// The same by the names that `statfs` of macOS gives.
+#[cfg(any(target_vendor = "apple", test))]
+const NAMED: &[(&str, &str)] = &[
+    ("nfs", "NFS"),
+    ("smbfs", "SMB"),
+    ("afpfs", "AFP"),
+    ("webdav", "WebDAV"),
+    ("macfuse", "FUSE"),
+    ("osxfuse", "FUSE"),
+];
+
 /// The name of the file system with this number, if it is a network's.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) fn network(number: u64) -> Option<&'static str> {
     NETWORK.iter().find(|(known, ..)| *known == number).map(|(_, name, _)| *name)
 }
@@ -55,8 +67,23 @@ pub fn network_of(path: &Path) -> Option<&'static str> {
     network(number)
 }
 
+/// The name of the file system that macOS calls so, if it is a network's.
+#[cfg(any(target_vendor = "apple", test))]
+fn named(name: &[u8]) -> Option<&'static str> {
+    NAMED.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, name)| *name)
+}
+
+/// The network file system that holds `path`, or its nearest folder that exists.
+#[cfg(target_vendor = "apple")]
+pub fn network_of(path: &Path) -> Option<&'static str> {
+    let place = path.ancestors().find(|place| place.exists())?;
+    let name = rustix::fs::statfs(place).ok()?.f_fstypename;
+    let name: Vec<u8> = name.iter().map(|byte| byte.cast_unsigned()).take_while(|byte| *byte != 0).collect();
+    named(&name)
+}
+
 /// Elsewhere it is not known.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub fn network_of(_: &Path) -> Option<&'static str> {
     None
 }
@@ -83,7 +110,10 @@ mod tests {
         for (number, want) in rows {
             assert_eq!(network(number), want, "{number:x}");
         }
+        for (name, want) in [("nfs", Some("NFS")), ("smbfs", Some("SMB")), ("apfs", None), ("hfs", None), ("", None)] {
+            assert_eq!(named(name.as_bytes()), want, "{name}");
+        }
         assert!(locks_reach("NFS") && locks_reach("SMB"));
-        assert!(!locks_reach("FUSE") && !locks_reach("9p") && !locks_reach("unheard of"));
+        assert!(!locks_reach("FUSE") && !locks_reach("9p") && !locks_reach("AFP") && !locks_reach("unheard of"));
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Machine, RUNG, Ran, parts};
+use crate::support::Machine;
 
 /// A tool that imports what it is told to, and says what is in it.
 const IMPORTS: &str = r#"
@@ -125,12 +125,20 @@ fn node() -> bool {
     there
 }
 
-/// A plug-in, and a tool in a file, that need a Node and write by themselves.
-const HOSTED: [(&str, &str); 3] = [
-    ("a.txt", "one\n"),
-    (
-        ".haft/plugin/hosted.js",
-        "import net from 'node:net'
+/// In a Node of their own, in the cage.
+#[cfg(target_os = "linux")]
+mod hosted {
+    use serde_json::Value;
+
+    use super::{READS, node};
+    use crate::support::{Machine, RUNG, Ran, parts};
+
+    /// A plug-in, and a tool in a file, that need a Node and write by themselves.
+    const HOSTED: [(&str, &str); 3] = [
+        ("a.txt", "one\n"),
+        (
+            ".haft/plugin/hosted.js",
+            "import net from 'node:net'
          import fs from 'node:fs'
          import { tool } from '@opencode-ai/plugin'
          let count = 0
@@ -145,64 +153,67 @@ const HOSTED: [(&str, &str); 3] = [
                  try { fs.writeFileSync('hooked.txt', 'x') } catch (error) { output.output += ` hook ${error.code}` }
              },
          })",
-    ),
-    (
-        ".haft/tool/own.js",
-        "import net from 'node:net'
+        ),
+        (
+            ".haft/tool/own.js",
+            "import net from 'node:net'
          import fs from 'node:fs'
          import { tool } from '@opencode-ai/plugin'
          export default tool({ description: 'd', args: {}, async execute() {
              fs.writeFileSync('own.txt', 'by the tool')
              return typeof net.connect
          } })",
-    ),
-];
+        ),
+    ];
 
-/// What the calls of a session with these answers came to, on a machine with [`HOSTED`].
-fn session(machine: &Machine, rung: &str, answers: &[&str], more: &[&str]) -> (Ran, Vec<Value>) {
-    let model = machine.scenario(answers);
-    let mut command = machine.command(&[&["run", "go", "--model", &model], more].concat());
-    let ran = Ran::from(command.env(RUNG, rung).output().unwrap()).ok();
-    let calls = parts(&machine.newest_session()).into_iter().filter(|part| part["type"] == "tool");
-    (ran, calls.map(|part| part["state"].clone()).collect())
-}
-
-const PUTS: &str = r#"{"answer":[{"call":"puts","args":{}}]}"#;
-const OWN: &str = r#"{"answer":[{"call":"own","args":{}}]}"#;
-
-#[cfg(target_os = "linux")]
-#[test]
-fn what_a_tool_in_a_host_writes_is_taken_back_with_its_call() {
-    if !node() {
-        return;
+    /// What the calls of a session with these answers came to, on a machine with [`HOSTED`].
+    fn session(machine: &Machine, rung: &str, answers: &[&str], more: &[&str]) -> (Ran, Vec<Value>) {
+        let model = machine.scenario(answers);
+        let mut command = machine.command(&[&["run", "go", "--model", &model], more].concat());
+        let ran = Ran::from(command.env(RUNG, rung).output().unwrap()).ok();
+        let calls = parts(&machine.newest_session()).into_iter().filter(|part| part["type"] == "tool");
+        (ran, calls.map(|part| part["state"].clone()).collect())
     }
-    let machine = Machine::with(&HOSTED);
-    let (ran, calls) = session(&machine, crate::replay::rung(), &[PUTS, PUTS, OWN, READS[1]], &[]);
-    let said: Vec<&str> = calls.iter().map(|call| call["output"].as_str().unwrap_or_default()).collect();
-    assert_eq!(said, ["function 1", "function 2", "function"], "{calls:?}\n{}", ran.err);
-    assert_eq!((machine.read("a.txt").as_str(), machine.read("own.txt").as_str()), ("by the plug-in\n", "by the tool"));
-    // What decides about later runs was put back, not at the end of everything but behind the call.
-    assert!(!machine.project().join(".envrc").exists());
-    machine.haft(&["session", "undo", "--yes"]).ok();
-    assert_eq!(machine.read("a.txt"), "one\n");
-    assert!(!machine.project().join("own.txt").exists());
-    // A hook's doing is not the agent's.
-    assert!(machine.project().join("hooked.txt").exists());
-}
 
-#[cfg(target_os = "linux")]
-#[test]
-fn while_plans_are_made_hosts_change_nothing() {
-    if !node() {
-        return;
+    const PUTS: &str = r#"{"answer":[{"call":"puts","args":{}}]}"#;
+    const OWN: &str = r#"{"answer":[{"call":"own","args":{}}]}"#;
+
+    #[test]
+    fn what_a_tool_in_a_host_writes_is_taken_back_with_its_call() {
+        if !node() {
+            return;
+        }
+        let machine = Machine::with(&HOSTED);
+        let (ran, calls) = session(&machine, crate::replay::rung(), &[PUTS, PUTS, OWN, READS[1]], &[]);
+        let said: Vec<&str> = calls.iter().map(|call| call["output"].as_str().unwrap_or_default()).collect();
+        assert_eq!(said, ["function 1", "function 2", "function"], "{calls:?}\n{}", ran.err);
+        assert_eq!(
+            (machine.read("a.txt").as_str(), machine.read("own.txt").as_str()),
+            ("by the plug-in\n", "by the tool")
+        );
+        // What decides about later runs was put back, not at the end of everything but behind the call.
+        assert!(!machine.project().join(".envrc").exists());
+        machine.haft(&["session", "undo", "--yes"]).ok();
+        assert_eq!(machine.read("a.txt"), "one\n");
+        assert!(!machine.project().join("own.txt").exists());
+        // A hook's doing is not the agent's.
+        assert!(machine.project().join("hooked.txt").exists());
     }
-    let machine = Machine::with(&HOSTED);
-    let (_, calls) = session(&machine, crate::replay::rung(), &[READS[0], PUTS, OWN, READS[1]], &["--agent", "plan"]);
-    assert!(calls[0]["output"].as_str().unwrap().contains(" hook E"), "{calls:?}");
-    assert!(calls[1..].iter().all(|call| call["status"] == "error"), "{calls:?}");
-    assert_eq!(machine.read("a.txt"), "one\n");
-    let there = |name: &str| machine.project().join(name).exists();
-    assert!(!there("hooked.txt") && !there("own.txt") && !there(".envrc"));
+
+    #[test]
+    fn while_plans_are_made_hosts_change_nothing() {
+        if !node() {
+            return;
+        }
+        let machine = Machine::with(&HOSTED);
+        let (_, calls) =
+            session(&machine, crate::replay::rung(), &[READS[0], PUTS, OWN, READS[1]], &["--agent", "plan"]);
+        assert!(calls[0]["output"].as_str().unwrap().contains(" hook E"), "{calls:?}");
+        assert!(calls[1..].iter().all(|call| call["status"] == "error"), "{calls:?}");
+        assert_eq!(machine.read("a.txt"), "one\n");
+        let there = |name: &str| machine.project().join(name).exists();
+        assert!(!there("hooked.txt") && !there("own.txt") && !there(".envrc"));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Machine, RUNG, Ran};
+use crate::support::{Machine, Ran};
 
 /// Settings with a formatter for `.x` whose script is given the file as `$1`.
 fn settings(script: &str) -> String {
@@ -140,7 +140,7 @@ fn a_formatter_stays_in_its_cage() {
     let mut held = 0;
     for rung in ["namespaces", "landlock"] {
         let machine = Machine::with(&[("opencode.json", &settings(&script)), (".env", "KEY=1\n")]);
-        let call = |args: &[&str]| Ran::from(machine.command(args).env(RUNG, rung).output().unwrap());
+        let call = |args: &[&str]| Ran::from(machine.command(args).env(crate::support::RUNG, rung).output().unwrap());
         let tried = call(&["tool", "call", "bash", r#"{"command": "true"}"#, "--json", "--auto"]).ok().json();
         if tried["metadata"]["sandbox"]["rung"] != rung {
             continue;

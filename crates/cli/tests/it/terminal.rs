@@ -411,7 +411,7 @@ fn a_question_may_be_left() {
 /// other to open.
 pub(crate) fn gate(machine: &Machine) -> std::fs::File {
     let gate = machine.project().join("gate");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&gate).status().unwrap().success());
     std::fs::File::options().read(true).write(true).open(gate).unwrap()
 }
 

@@ -51,7 +51,7 @@ impl Guard {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 impl Guard {
     /// Leaves it as our death would.
     pub(crate) fn lose(&self) {

@@ -1,5 +1,6 @@
 //! All that one command started: finding it, signalling it, and waiting until it is gone.
 
+#[cfg(target_os = "linux")]
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +11,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::proc::{self, Process};
 
 /// How often those are looked for that were started while others were being killed.
+#[cfg(target_os = "linux")]
 const ROUNDS: usize = 16;
 /// How often is looked whether something has ended where the system does not tell.
 const LOOK: Duration = Duration::from_millis(200);
 /// Most processes that are waited for, and named, at once.
+#[cfg(target_os = "linux")]
 const AT_ONCE: usize = 64;
 /// How much of a command line is told, in characters.
+#[cfg(target_os = "linux")]
 const WORDS: usize = 60;
 
 /// The processes that one command started. What is left of them is killed when this is dropped.

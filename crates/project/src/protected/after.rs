@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, fchmod, fstat, statat};
+use rustix::fs::{AtFlags, FileType, fchmod, fstat, statat};
 use rustix::io::Errno;
 
 use super::gitconfig::{self, Setting};
@@ -96,7 +96,7 @@ impl<'a> Mending<'a> {
                 };
                 let is = shape::read(dir, name, (content.len() as u64).max(gitconfig::MAX_BYTES as u64));
                 let same = matches!(&is, Ok(Some(is)) if **is == **content);
-                if same && !joined && shape::mode(&stat) == held.mode {
+                if same && !joined && door::mode(&stat) == held.mode {
                     return;
                 }
                 let mut keys = Vec::new();
@@ -144,8 +144,8 @@ impl<'a> Mending<'a> {
             }
         }
         // Entering may have opened it, and so may the command.
-        if fstat(dir).is_ok_and(|stat| shape::mode(&stat) != folder.mode) {
-            let _ = fchmod(dir, Mode::from_raw_mode(folder.mode));
+        if fstat(dir).is_ok_and(|stat| door::mode(&stat) != folder.mode) {
+            let _ = fchmod(dir, door::rights(folder.mode));
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) fn make(dir: &OwnedFd, name: &Path, shape: &Shape) -> Result<(), Errn
             for (name, shape) in &folder.entries {
                 make(&inner, Path::new(name), shape)?;
             }
-            fchmod(&inner, Mode::from_raw_mode(folder.mode))
+            fchmod(&inner, door::rights(folder.mode))
         }
         // Nobody could have put anything in it.
         Shape::Other => Ok(()),
@@ -56,7 +56,7 @@ pub(super) fn write(dir: &OwnedFd, name: &Path, content: &[u8], mode: u32) -> Re
     let mut temp = Temp::make(dir, None, passing_names())?;
     let written = temp.file().write_all(content);
     written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    fchmod(temp.file(), Mode::from_raw_mode(mode))?;
+    fchmod(temp.file(), door::rights(mode))?;
     let passing = temp.keep();
     put(dir, &passing, name)
 }
@@ -109,7 +109,7 @@ pub(super) fn enter(dir: &OwnedFd, name: &Path) -> Result<OwnedFd, Errno> {
     if stat.st_mode & 0o700 != 0o700 {
         // By the handle: the name may be a link in the meantime.
         let by_handle = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-        let _ = std::fs::set_permissions(by_handle, Permissions::from_mode(shape::mode(&stat) | 0o700));
+        let _ = std::fs::set_permissions(by_handle, Permissions::from_mode(door::mode(&stat) | 0o700));
     }
     door::step(&folder, Path::new("."), READ | OFlags::DIRECTORY)
 }

@@ -144,14 +144,14 @@ impl<'a> Taking<'a> {
     fn file(&mut self, dir: &OwnedFd, name: &Path, path: &Path, stat: &Stat) -> Result<Shape, Errno> {
         if let Some(held) = self.known.get(path)
             && held.is_untouched(stat)
-            && held.mode == mode(stat)
+            && held.mode == door::mode(stat)
         {
             self.keep(path, held.clone());
             return Ok(Shape::File(held.clone()));
         }
         let left = self.limits.file.min(self.limits.bytes - self.bytes);
         let (id, size) = (Id::of(stat), stat.st_size);
-        let (mode, links) = (mode(stat), links(stat));
+        let (mode, links) = (door::mode(stat), links(stat));
         let mut held = Plain { mode, links, id, size, settled: id.settled(self.now), content: None };
         if u64::try_from(size).is_ok_and(|size| size <= left) {
             held.content = read(dir, name, left)?.map(Arc::from);
@@ -170,7 +170,7 @@ impl<'a> Taking<'a> {
     }
 
     fn folder(&mut self, dir: &OwnedFd, name: &Path, path: &Path, depth: usize, stat: &Stat) -> Result<Shape, Errno> {
-        let mut folder = Folder { mode: mode(stat), entries: BTreeMap::new(), whole: true };
+        let mut folder = Folder { mode: door::mode(stat), entries: BTreeMap::new(), whole: true };
         if depth == MAX_DEPTH {
             folder.whole = false;
             self.left_out.push(path.to_owned());
@@ -191,11 +191,6 @@ impl<'a> Taking<'a> {
         }
         Ok(Shape::Folder(folder))
     }
-}
-
-/// The rights of a file, without what kind of thing it is.
-pub(super) fn mode(stat: &Stat) -> u32 {
-    stat.st_mode & 0o7777
 }
 
 #[allow(clippy::useless_conversion, reason = "its width is the system's own")]

@@ -96,9 +96,8 @@ pub(super) struct Id {
 impl Id {
     pub(super) fn of(stat: &Stat) -> Self {
         #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "they are narrower on some systems")]
-        #[allow(clippy::cast_sign_loss, reason = "a number, whatever its sign")]
         Self {
-            device: stat.st_dev as u64,
+            device: crate::door::device(stat),
             inode: u64::from(stat.st_ino),
             modified: crate::stamp::modified(stat),
             changed: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),

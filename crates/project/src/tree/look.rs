@@ -331,8 +331,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         let opened = opened.and_then(|dir| Ok((fstat(&dir)?, dir)));
         match opened {
             // Not all that is mounted holds files.
-            Ok((stat, dir)) if task.at != 0 && stat.st_dev != self.shared.device && is_pseudo(&dir) => {
-                drop((stat, dir));
+            Ok((stat, dir)) if task.at != 0 && door::device(&stat) != self.shared.device && is_pseudo(&dir) => {
                 self.found.push(Found::Gone(task.at));
             }
             Ok((stat, dir)) => self.opened(task, Arc::new(dir), Seen::of(&stat)),

@@ -166,6 +166,7 @@ async fn the_end_of_the_session_is_the_end_of_its_jobs() {
 
 /// The program ends while a job runs: its runtime is gone before the job's end.
 #[test]
+#[cfg(target_os = "linux")]
 fn the_end_of_the_program_is_the_end_of_its_jobs() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let scene = Scene::new();

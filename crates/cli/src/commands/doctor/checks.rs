@@ -41,6 +41,7 @@ impl Check {
         Self { wanted: true, ..self }
     }
 
+    #[cfg(target_os = "linux")]
     const fn ends(self) -> Self {
         Self { ends: true, ..self }
     }

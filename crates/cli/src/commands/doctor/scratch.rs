@@ -304,12 +304,9 @@ impl Scratch {
 
     /// Waits until what was killed is gone, as long as that may take.
     pub(super) async fn settle(&self) {
-        #[cfg(target_os = "linux")]
-        {
-            let until = std::time::Instant::now() + GOING;
-            while !sleepers(self.nonce).is_empty() && std::time::Instant::now() < until {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
+        let until = std::time::Instant::now() + GOING;
+        while !sleepers(self.nonce).is_empty() && std::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 }
@@ -356,6 +353,12 @@ fn sleepers(nonce: u64) -> Vec<rustix::process::Pid> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let sleeps = |pid: &i32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted.as_bytes());
     pids.filter(sleeps).filter_map(rustix::process::Pid::from_raw).collect()
+}
+
+/// Elsewhere nothing is tried that could go on.
+#[cfg(not(target_os = "linux"))]
+fn sleepers(_: u64) -> Vec<rustix::process::Pid> {
+    Vec::new()
 }
 
 /// `path` as one word for a shell.

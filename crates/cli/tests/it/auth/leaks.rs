@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{file, store};
-use crate::support::{Machine, RUNG, Ran, Served};
+use crate::support::{Machine, Ran, Served};
 
 /// Stands in every key of these tests, and in nothing else.
 const MARKER: &str = "mark3r-9f2c";
@@ -191,7 +191,7 @@ fn no_command_in_a_cage_reads_the_store() {
         let call = |command: &str| {
             let input = json!({ "command": command }).to_string();
             let mut call = machine.command(&["tool", "call", "bash", &input, "--json"]);
-            Ran::from(call.env(RUNG, rung).output().unwrap())
+            Ran::from(call.env(crate::support::RUNG, rung).output().unwrap())
         };
         if call("true").json()["metadata"]["sandbox"]["rung"] != rung {
             continue;
