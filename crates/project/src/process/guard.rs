@@ -51,7 +51,8 @@ impl Guard {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 impl Guard {
     /// Leaves it as our death would.
     pub(crate) fn lose(&self) {
