@@ -8,7 +8,7 @@ use haft_llm::dialect::chat;
 use haft_llm::{Provider, ToolSpec};
 use haft_permission::{Answerer, Denied, Gate};
 use haft_protocol::{Event, Object};
-use haft_session::{Answered, Questions, Workbench, definition};
+use haft_session::{Agent, Agents, Answered, Questions, Toolset, Workbench, definition};
 use haft_tool::{Attachment, Output, Registry, Spec, ToolError, tokens};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -24,7 +24,7 @@ use crate::{agents, ask, models, question, render, stdin};
 /// Longest line of `--jsonl`, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 /// How long servers and files of tools have to say what they offer.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(command: Tool) -> Result<Exit> {
     match command {
@@ -67,33 +67,53 @@ pub(crate) struct Offer {
     sources: Value,
 }
 
-/// What `agent`, or the one that answers where none is named, would be offered here.
-pub(crate) async fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Offer> {
-    ground.registry().ready(PATIENCE).await;
-    offered_now(ground, model, agent)
+/// Whom tools are offered to: an agent, and the model that speaks for it.
+pub(crate) struct Audience {
+    agents: Agents,
+    agent: Agent,
+    /// What the vendor calls the model, where that is known.
+    model: String,
+    toolset: Toolset,
 }
 
-/// The same, without those who have not said yet what they have.
-pub(crate) fn offered_now(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Offer> {
-    let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
-    // What the vendor calls the model decides, where that is known; it need not be reachable.
-    let (vendor, id) = named.split_once('/').unwrap_or(("", named));
-    let (id, toolset) = match models::choose(Some(named), &ground.config) {
-        Ok(model) => (model.api_id, model.toolset),
-        Err(_) => (id.to_owned(), models::toolset(vendor, 0, &ground.config)),
-    };
-    let all = agents::all(ground)?;
-    let agent = agents::named(&all, agent)?;
-    let budget = ground.tools_budget();
-    let registry = ground.registry();
-    let registry = haft_session::offered(&registry, agent, &agent.rules, &id, toolset, budget);
-    let sources = json!({
-        "tools": registry.foreign().count(),
-        "tokens": registry.foreign().map(|(_, spec)| spec.tokens()).sum::<usize>(),
-        "held": registry.held(),
-        "budget": budget.unwrap_or(haft_tool::TOOLS_BUDGET),
-    });
-    Ok(Offer { specs: haft_session::told(registry.specs(), &all, &agent.rules), sources })
+impl Audience {
+    /// `agent`, or the one that answers where none is named.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such agent, or the settings of one are broken.
+    pub(crate) fn new(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Self> {
+        let named = model.model.as_deref().or(ground.config.model.as_deref()).unwrap_or_default();
+        // It need not be reachable.
+        let (vendor, id) = named.split_once('/').unwrap_or(("", named));
+        let (model, toolset) = match models::choose(Some(named), &ground.config) {
+            Ok(model) => (model.api_id, model.toolset),
+            Err(_) => (id.to_owned(), models::toolset(vendor, 0, &ground.config)),
+        };
+        let agents = agents::all(ground)?;
+        let agent = agents::named(&agents, agent)?.clone();
+        Ok(Self { agents, agent, model, toolset })
+    }
+
+    /// What they would be offered now, without the tools of those who have not said yet what they have.
+    pub(crate) fn offer(&self, ground: &Ground) -> Offer {
+        let Self { agents, agent, model, toolset } = self;
+        let budget = ground.tools_budget();
+        let registry = haft_session::offered(&ground.registry(), agent, &agent.rules, model, *toolset, budget);
+        let sources = json!({
+            "tools": registry.foreign().count(),
+            "tokens": registry.foreign().map(|(_, spec)| spec.tokens()).sum::<usize>(),
+            "held": registry.held(),
+            "budget": budget.unwrap_or(haft_tool::TOOLS_BUDGET),
+        });
+        Offer { specs: haft_session::told(registry.specs(), agents, &agent.rules), sources }
+    }
+}
+
+/// What `agent`, or the one that answers where none is named, would be offered here.
+async fn offered(ground: &Ground, model: &ModelArg, agent: Option<&str>) -> Result<Offer> {
+    ground.registry().ready(PATIENCE).await;
+    Ok(Audience::new(ground, model, agent)?.offer(ground))
 }
 
 /// The tools that there are once those who have tools to offer have said so, or took too long.

@@ -34,9 +34,8 @@ const AT_ONCE: usize = 4096;
 const ALONE: usize = 16;
 /// Most threads that keep files. More would wait for the same disk.
 const THREADS: usize = 4;
-
 /// Most files that are written down with a command that begins, because nothing else would tell what they were.
-const MAX_LOOSE: usize = 1000;
+pub(super) const MAX_LOOSE: usize = 1000;
 
 /// Where commands work.
 #[derive(Debug, Clone, Default)]

@@ -101,9 +101,16 @@ struct Before<'a> {
 impl Before<'_> {
     /// What may have been done to a path; `None` where it is what it was.
     fn change(&mut self, path: &Path, seen: Option<&Seen>, now: &State) -> Option<Change> {
-        let before = self.state(path, seen);
+        let mut before = self.state(path, seen);
+        if before == *now {
+            return None;
+        }
+        // It may have been one of those that were too many to be written down.
+        if self.started.more && !self.loose.contains_key(path) {
+            before = State::unkept("it is not known what it was");
+        }
         let why = "haft was ended while the command ran, and nobody knows who changed it last";
-        (before != *now).then(|| Change { path: path.to_owned(), before, after: State::unkept(why) })
+        Some(Change { path: path.to_owned(), before, after: State::unkept(why) })
     }
 
     fn state(&mut self, path: &Path, seen: Option<&Seen>) -> State {
@@ -130,7 +137,6 @@ impl Before<'_> {
                     None => State::unkept("the repository does not give its old content"),
                 }
             }
-            (_, None) if self.started.more => State::unkept("it is not known whether it was there"),
             (_, None) => State::Absent,
         }
     }

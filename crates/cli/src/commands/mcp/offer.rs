@@ -44,6 +44,7 @@ pub(super) struct Shared {
     ground: Ground,
     auto: bool,
     agent: Option<String>,
+    audience: tool::Audience,
     /// Those that clients were told of.
     tools: Mutex<Vec<Tool>>,
     /// Counts up whenever they are other ones.
@@ -53,9 +54,10 @@ pub(super) struct Shared {
 impl Shared {
     /// The tools of `ground` as `agent` is offered them; `auto` is a yes in advance.
     pub(super) async fn new(ground: Ground, auto: bool, agent: Option<String>) -> Result<Self> {
-        let offer = tool::offered(&ground, &ModelArg::default(), agent.as_deref()).await?;
-        let tools = Mutex::new(described(&ground, offer));
-        Ok(Self { ground, auto, agent, tools, version: watch::Sender::new(0) })
+        let audience = tool::Audience::new(&ground, &ModelArg::default(), agent.as_deref())?;
+        ground.registry().ready(tool::PATIENCE).await;
+        let tools = Mutex::new(now(&ground, &audience));
+        Ok(Self { ground, auto, agent, audience, tools, version: watch::Sender::new(0) })
     }
 
     /// Looks again and again whether there are other tools: those of servers and files come and go. Never ends by itself.
@@ -66,7 +68,7 @@ impl Shared {
             // The look begins to load what is new; half of it is nothing to tell of.
             let _ = registry.now();
             registry.ready(LOOK).await;
-            let now = self.now();
+            let now = now(&self.ground, &self.audience);
             let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
             if now != *known {
                 *known = now;
@@ -74,20 +76,11 @@ impl Shared {
             }
         }
     }
-
-    /// The tools that there are now.
-    fn now(&self) -> Vec<Tool> {
-        match tool::offered_now(&self.ground, &ModelArg::default(), self.agent.as_deref()) {
-            Ok(offer) => described(&self.ground, offer),
-            // The settings name agents that are broken now; those that there were can still be called.
-            Err(_) => self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        }
-    }
 }
 
-/// What is offered, in the protocol's words.
-fn described(ground: &Ground, offer: tool::Offer) -> Vec<Tool> {
-    let registry = ground.registry().now();
+/// The tools that there are now, in the protocol's words.
+fn now(ground: &Ground, audience: &tool::Audience) -> Vec<Tool> {
+    let (offer, registry) = (audience.offer(ground), ground.registry().now());
     let specs = offer.specs.iter().filter(|spec| !NEED_A_MODEL.contains(&spec.name.as_str()));
     let permission = |name: &str| registry.permission(name).unwrap_or_else(|| name.to_owned());
     specs.map(|spec| content::definition(spec, &permission(&spec.name))).collect()
@@ -142,7 +135,7 @@ impl Offer for Tools {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        self.shared.now()
+        now(&self.shared.ground, &self.shared.audience)
     }
 
     fn changed(&self) -> Option<watch::Receiver<u64>> {

@@ -6,6 +6,7 @@ use haft_project::Recorder;
 use haft_protocol::{Clock, SessionId};
 use haft_snapshot::Hash;
 
+use super::super::around::MAX_LOOSE;
 use super::super::{Recorded, Snapshots};
 use super::*;
 
@@ -128,6 +129,29 @@ fn what_was_there_when_a_command_began_that_was_cut_off_is_found_again() {
         scene.put("later", "1");
         assert_eq!(scene.settled(&scene.snapshots(memory)).len(), want.len());
     }
+}
+
+#[test]
+fn of_what_was_too_much_to_be_written_down_nothing_is_guessed() {
+    let scene = Scene::new();
+    scene.put("z", "committed");
+    scene.git(&["init", "-q"]);
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "-qm", "all"]);
+    for number in 0..MAX_LOOSE {
+        scene.put(&format!("{number:04}"), "mine");
+    }
+    scene.put("z", "mine");
+    // Nobody but the command itself remembers anything.
+    let snapshots = scene.snapshots(false);
+    snapshots.before_command(&scene.asker());
+    drop(snapshots);
+    for name in ["0000", "new", "z"] {
+        scene.put(name, "changed");
+    }
+    let unknown = State::unkept("it is not known what it was");
+    let want = ["0000 mine".to_owned(), format!("new {unknown:?}"), format!("z {unknown:?}")];
+    assert_eq!(scene.settled(&scene.snapshots(false)), want);
 }
 
 #[test]
