@@ -38,7 +38,8 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// What stands at the true path `path`. No link is followed, and no device opened.
+    /// What stands at the true path `path`. No link is followed, and no device opened. Behind a link nothing stands: what it
+    /// leads to has another true path.
     pub fn at(path: &Path) -> Self {
         let found = match (path.parent(), path.file_name()) {
             (Some(folder), Some(name)) => look(folder, Path::new(name)),
@@ -46,7 +47,7 @@ impl Standing {
         };
         match found {
             Ok(standing) => standing,
-            Err(Errno::NOENT | Errno::NOTDIR) => Self::Nothing,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Self::Nothing,
             Err(errno) => Self::Other(errno.to_string()),
         }
     }
@@ -98,6 +99,6 @@ mod tests {
         row("none/none", |standing| matches!(standing, Standing::Nothing));
         row("file/none", |standing| matches!(standing, Standing::Nothing));
         row("pipe", |standing| matches!(standing, Standing::Other(_)));
-        row("round/file", |standing| matches!(standing, Standing::Other(_)));
+        row("round/file", |standing| matches!(standing, Standing::Nothing));
     }
 }

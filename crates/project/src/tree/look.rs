@@ -225,22 +225,22 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
                 Found::Gone(at) => gone.push(at),
             }
         }
-        gone.into_iter().for_each(|at| self.remove(at, &mut diffs));
+        gone.into_iter().for_each(|at| self.remove(at, false, &mut diffs));
         joined(diffs)
     }
 
-    /// Takes a folder out with all below it. What is ignored now, and not gone, is no change.
-    fn remove(&mut self, at: usize, diffs: &mut Vec<Diff<S>>) {
+    /// Takes a folder out with all below it. What is ignored now, and not gone, is no change. `with_all` says that the one
+    /// above went: what is found under this name then is another one, behind a link.
+    fn remove(&mut self, at: usize, with_all: bool, diffs: &mut Vec<Diff<S>>) {
         let path = self.path(at);
-        let is_gone = path
-            .symlink_metadata()
-            .is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
+        let no_folder = path.symlink_metadata().map(|meta| !meta.is_dir());
+        let is_gone = with_all
+            || no_folder.unwrap_or_else(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
         let Some(folder) = self.folders.get_mut(at).and_then(Option::take) else { return };
         if let Some(Some(above)) = folder.above.and_then(|above| self.folders.get_mut(above)) {
             above.below.retain(|below| *below != at);
         }
-        let replaced = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
-        if is_gone || replaced {
+        if is_gone {
             for (name, file) in folder.each() {
                 let path = path.join(OsStr::from_bytes(name));
                 diffs.push(Diff {
@@ -258,11 +258,11 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         if let Some(place) = self.folders.get_mut(at) {
             *place = Some(folder);
         }
-        below.into_iter().for_each(|below| self.remove(below, diffs));
+        below.into_iter().for_each(|below| self.remove(below, is_gone, diffs));
         if let Some(place) = self.folders.get_mut(at) {
             *place = None;
         }
-        if is_gone || replaced {
+        if is_gone {
             diffs.push(Diff { path, was: Was::Seen(seen, S::default()), now: None, spot: None, doubtful: false });
         }
     }

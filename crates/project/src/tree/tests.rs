@@ -171,6 +171,33 @@ fn special_files_are_no_part_of_it_and_links_are_not_followed() {
 }
 
 #[test]
+fn what_was_in_a_folder_that_is_a_link_now_is_gone() {
+    let mut scene = Scene::new(&["dir/a", "dir/deep/c", "dir/deep/er/d"]);
+    scene.look();
+    fs::rename(scene.path("dir"), scene.path("other")).unwrap();
+    // All of it is still to be found under the old names, and stands elsewhere.
+    symlink("other", scene.path("dir")).unwrap();
+    let told = scene.look();
+    assert_eq!(
+        told,
+        [
+            "~dir",
+            "-dir/a",
+            "-dir/deep/",
+            "-dir/deep/c",
+            "-dir/deep/er/",
+            "-dir/deep/er/d",
+            "+other/",
+            "+other/a",
+            "+other/deep/",
+            "+other/deep/c",
+            "+other/deep/er/",
+            "+other/deep/er/d",
+        ]
+    );
+}
+
+#[test]
 fn a_home_and_what_is_too_large_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -348,7 +347,7 @@ impl Eyes<'_> {
         let unasked = self.repositories.all(self.tree.bare_folders()).flat_map(Tracked::unasked);
         gone.extend(unasked.filter(untold).map(|(path, _)| path));
         // What is ignored was not looked at, and is there.
-        gone.retain(|path| path.starts_with(self.tree.root()) && is_gone(path));
+        gone.retain(|path| path.starts_with(self.tree.root()) && matches!(Standing::at(path), Standing::Nothing));
         gone.sort_unstable();
         gone.dedup();
         gone.iter().for_each(|path| self.gone(path));
@@ -543,12 +542,6 @@ fn kept_by_many(keep: &Keep, diffs: &[Diff<Source>]) -> Vec<(State, Source)> {
     });
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, kept)| kept).collect()
-}
-
-/// Whether nothing stands at `path`.
-fn is_gone(path: &Path) -> bool {
-    let none = [ErrorKind::NotFound, ErrorKind::NotADirectory];
-    path.symlink_metadata().is_err_and(|error| none.contains(&error.kind()))
 }
 
 /// Whether the file at `path` is the one that was seen.

@@ -69,7 +69,7 @@ pub(super) fn changes(
 /// Whether a path is gone that may have been there at the time `since`: the folder in which it or what held it was has
 /// changed.
 fn went(path: &Path, since: i64) -> bool {
-    if path.symlink_metadata().is_ok() {
+    if !matches!(Standing::at(path), Standing::Nothing) {
         return false;
     }
     let above = path.ancestors().skip(1).find_map(|folder| folder.symlink_metadata().ok());

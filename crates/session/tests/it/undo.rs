@@ -494,6 +494,27 @@ async fn a_folder_in_the_place_of_a_file_and_a_file_in_that_of_a_folder_go_back(
 }
 
 #[tokio::test]
+async fn a_folder_that_was_moved_away_behind_a_link_comes_back_with_all_in_it() {
+    let mut scene = scene();
+    fs::create_dir_all(scene.project().join("data/deep/er")).unwrap();
+    for name in ["data/in", "data/deep/in", "data/deep/er/in"] {
+        scene.put(name, "mine\n");
+    }
+    let before = scene.files();
+    let command = "mv data elsewhere; ln -s elsewhere data";
+    scene.model(vec![call("bash", json!({ "command": command, "description": "move" }))]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let rewound = session.undo().await.unwrap();
+    assert!(!rewound.is_partial(), "{rewound:?}");
+    assert!(scene.project().join("data").symlink_metadata().unwrap().is_dir());
+    assert_eq!(scene.files(), before);
+    session.redo().await.unwrap();
+    assert_eq!(fs::read_link(scene.project().join("data")).unwrap(), std::path::Path::new("elsewhere"));
+    assert_eq!(fs::read_to_string(scene.project().join("elsewhere/deep/er/in")).unwrap(), "mine\n");
+}
+
+#[tokio::test]
 async fn what_a_command_did_that_was_cut_off_goes_back_where_that_is_forced() {
     let mut scene = scene();
     scene.model(vec![edit("one", "two")]).model(vec![says("Done.")]);

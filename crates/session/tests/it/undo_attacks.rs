@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use haft_llm::Step;
 use haft_protocol::{Event, Part, PartKind, ToolState};
-use haft_session::{Force, Portable, Prompt, Rewind, Session, To, Why};
+use haft_session::{Force, Portable, Prompt, Rewind, Session, To};
 use serde_json::json;
 
 use crate::scene::{Scene, call, edit, says};
@@ -73,7 +73,8 @@ async fn a_folder_that_became_a_link_leads_undo_and_redo_nowhere() {
         symlink(&elsewhere, &sub).unwrap();
         let rewound = session.rewind(all(To::Back)).await.unwrap();
         let file = rewound.files.iter().find(|fate| fate.path == sub.join("c")).unwrap();
-        assert!(matches!(file.left, Some(Why::Uncovered(_) | Why::Failed(_))), "{rewound:?}");
+        // Behind a link nothing stands that could be taken back: they moved it away.
+        assert_eq!((&file.diff, &file.left), (&None, &None), "{rewound:?}");
         assert_eq!(shown(&elsewhere), ["c=agent", "other=theirs"]);
         session.rewind(all(To::End)).await.unwrap();
         assert_eq!(shown(&elsewhere), ["c=agent", "other=theirs"]);
@@ -82,13 +83,19 @@ async fn a_folder_that_became_a_link_leads_undo_and_redo_nowhere() {
 
 #[tokio::test]
 async fn what_was_taken_back_is_not_brought_again_through_a_link() {
-    let mut scene = scene();
-    let elsewhere = scene.elsewhere(&[]);
-    let session = after(&mut scene, vec![write("sub/c", "agent\n")]).await;
-    session.undo().await.unwrap();
-    symlink(&elsewhere, scene.project().join("sub")).unwrap();
-    assert!(session.rewind(all(To::End)).await.unwrap().is_partial());
-    assert_eq!(shown(&elsewhere), [""; 0]);
+    for force in [Force::Nothing, Force::Everything] {
+        let mut scene = scene();
+        let (elsewhere, sub) = (scene.elsewhere(&[]), scene.project().join("sub"));
+        let session = after(&mut scene, vec![write("sub/c", "agent\n")]).await;
+        session.undo().await.unwrap();
+        symlink(&elsewhere, &sub).unwrap();
+        let is_forced = force == Force::Everything;
+        let rewound = session.rewind(Rewind { force, ..Rewind::to(To::End) }).await.unwrap();
+        assert_eq!(rewound.is_partial(), !is_forced, "{rewound:?}");
+        assert_eq!(shown(&elsewhere), [""; 0]);
+        // Where it is forced, the link itself goes.
+        assert_eq!(sub.symlink_metadata().unwrap().is_symlink(), !is_forced);
+    }
 }
 
 #[tokio::test]

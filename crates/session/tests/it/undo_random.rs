@@ -88,7 +88,7 @@ impl Deed {
 }
 
 /// What a command does to `$f`, with `$n` to tell it apart. None fails where nothing is there.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 10] = [
     "mkdir -p \"$(dirname $f)\"; echo agent $n > $f",
     "rm -rf $f",
     "mkdir -p \"$(dirname $f)\"; rm -rf $f; ln -s agent-$n $f",
@@ -97,6 +97,8 @@ const COMMANDS: [&str; 8] = [
     "test -e $f && mv $f moved-$n; true",
     "test -f $f && mkdir -p whole && mv $f whole/$n; true",
     "rm -rf $f; mkdir -p $f; echo agent $n > $f/deep",
+    "rm -rf $f; mkdir -p $f/more; echo agent $n > $f/more/deep",
+    "d=${f%/*}; test -d $d && ! test -L $d && mv $d away-$n && ln -s away-$n $d; true",
 ];
 
 fn agent(names: usize, commands: usize) -> impl Strategy<Value = Deed> {
