@@ -1,6 +1,8 @@
 //! What is asked, and what comes of it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use haft_protocol::Object;
 
@@ -187,11 +189,16 @@ impl Effect {
 pub struct Grant {
     effects: Vec<Effect>,
     pen: Pen,
+    /// The files that may be changed, once somebody asks for one of many.
+    writes: OnceLock<HashSet<PathBuf>>,
 }
+
+/// Of so many effects one is looked for in their order.
+const FEW: usize = 32;
 
 impl Grant {
     pub(crate) fn new(access: &Access, pen: Pen) -> Self {
-        Self { effects: access.effects.clone(), pen }
+        Self { effects: access.effects.clone(), pen, writes: OnceLock::new() }
     }
 
     /// Writes down that this was done with the grant, for whoever audits. Neither waits nor fails. A door calls it for
@@ -226,7 +233,15 @@ impl Grant {
 
     /// Whether changing `path` is covered.
     pub fn covers_write(&self, path: &Path) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Write(granted) if path == granted))
+        let written = |effect: &Effect| match effect {
+            Effect::Write(granted) => Some(granted.clone()),
+            _ => None,
+        };
+        match self.effects.len() {
+            0..FEW => self.effects.iter().any(|effect| matches!(effect, Effect::Write(granted) if path == granted)),
+            // An undo may be of tens of thousands.
+            _ => self.writes.get_or_init(|| self.effects.iter().filter_map(written).collect()).contains(path),
+        }
     }
 
     /// Whether going out of the project into exactly the folder `path` is covered.
@@ -245,6 +260,7 @@ impl Grant {
     #[must_use]
     pub fn and(mut self, other: Grant) -> Self {
         self.effects.extend(other.effects);
+        self.writes = OnceLock::new();
         self
     }
 

@@ -102,6 +102,9 @@ pub struct Revert {
     /// does the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// Whether nothing is to be taken back any more once all of it is done.
+    #[serde(rename = "toEnd", default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_end: bool,
 }
 
 /// How one file differs between two moments.

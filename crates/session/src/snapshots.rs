@@ -19,6 +19,7 @@ use std::time::Duration;
 use haft_permission::Asker;
 use haft_project::{Announced, Commanded, Planned, Recorder, Refused, Standing};
 use haft_protocol::{AskedBy, MessageId, SessionId};
+use haft_snapshot::undo::same;
 use haft_snapshot::{Change, Hash, Keep, KeepError, State};
 
 use self::around::Around;
@@ -140,9 +141,17 @@ impl Snapshots {
 
     /// Does `work`, which makes `changes` beside the doors that announce them. A process that is killed meanwhile leaves a word
     /// of it, so that what it had half written is found.
-    pub fn rewinding<T>(&self, session: &SessionId, changes: Vec<Change>, work: impl FnOnce() -> T) -> T {
-        let number = self.inner.ledger.rewinds(session, changes);
+    /// Commands that run meanwhile are not blamed for them.
+    pub fn rewinding<T>(&self, session: &SessionId, mut changes: Vec<Change>, work: impl FnOnce() -> T) -> T {
+        let number = self.inner.ledger.rewinds(session, changes.clone());
+        let around = self.inner.around.as_ref();
+        around.inspect(|around| around.edits().announced(number, &changes));
         let done = work();
+        if let Some(around) = around {
+            let is_asked = around.edits().has_commands();
+            changes.retain(|change| is_asked && same(&self.state(Standing::at(&change.path)), &change.after));
+            around.edits().happened(number, &changes);
+        }
         self.inner.ledger.ended(session, number);
         done
     }
@@ -206,6 +215,8 @@ impl Snapshots {
             }
             (State::Absent, Standing::Nothing) => Some(State::Absent),
             (State::Folder { .. }, Standing::Folder { mode }) => Some(State::Folder { mode }),
+            // A command has taken it away since, which that tells.
+            (State::Folder { .. }, _) if happened => Some(change.after.clone()),
             (State::Unkept { .. }, now) if happened => Some(self.state(now)),
             _ => None,
         }

@@ -101,7 +101,7 @@ impl Hand<'_> {
         let aim = target.clone().or(stands);
         if let Some(aim) = aim.filter(|_| !intended.is_empty()) {
             let snapshot = Some(put(&past, ahead).await?);
-            self.store(Some(revert(&aim, snapshot, None))).await?;
+            self.store(Some(Revert { to_end: target.is_none(), ..revert(&aim, snapshot, None) })).await?;
         }
         let (make, planned, id) = (past.clone(), plan.clone(), self.record.id.clone());
         let outcomes = blocking(move || {
@@ -176,6 +176,9 @@ impl Hand<'_> {
             hash.map_err(|error| SessionError::Undo(with_causes(&error)))
         })
         .await??;
+        if reverted.to_end {
+            return self.store(None).await;
+        }
         self.store(Some(revert(&point, now.map(|hash| hash.to_string()), Some(String::new())))).await
     }
 
@@ -344,7 +347,7 @@ fn list(keep: &Keep, patch: &Patch) -> Vec<Change> {
 
 fn revert(point: &Point, snapshot: Option<String>, diff: Option<String>) -> Revert {
     let part_id = point.part.as_ref().map(|(id, _)| id.clone());
-    Revert { message_id: point.message.clone(), part_id, snapshot, diff }
+    Revert { message_id: point.message.clone(), part_id, snapshot, diff, to_end: false }
 }
 
 /// The patches of `changes`, whole ones as far as they fit.

@@ -83,17 +83,15 @@ pub fn plan(
 
 /// Goes along `chain` as far as it leads.
 fn follow(chain: &[(State, State)], now: State, forced: bool, path: PathBuf) -> Planned {
-    let mut stands = now.clone();
-    let mut left = None;
-    for (from, to) in chain {
-        left = why_left(&stands, from, to);
-        if left.is_some() {
-            break;
-        }
-        stands = to.clone();
-    }
+    let (mut stands, mut left) = walk(chain, &now, |_| false);
     if left == Some(Left::Theirs)
         && let Some(end) = trail::end(chain, &now)
+    {
+        (stands, left) = (end, None);
+    }
+    if left == Some(Left::Theirs)
+        // What somebody took back by hand, or a command while nobody looked, is taken back.
+        && let (end, None) = walk(chain, &now, |(stands, to)| same(stands, to))
     {
         (stands, left) = (end, None);
     }
@@ -110,6 +108,20 @@ fn follow(chain: &[(State, State)], now: State, forced: bool, path: PathBuf) -> 
     }
     let to = (stands != now && !same(&stands, &now)).then_some(stands);
     Planned { path, now, to, left }
+}
+
+/// Goes along the steps of `chain` one after the other, past those that are `done` between what stands there and where they
+/// lead. Where that ends, and why not at the end.
+fn walk(chain: &[(State, State)], now: &State, done: impl Fn((&State, &State)) -> bool) -> (State, Option<Left>) {
+    let mut stands = now.clone();
+    for (from, to) in chain {
+        match why_left(&stands, from, to) {
+            None => stands = to.clone(),
+            Some(Left::Theirs) if done((&stands, to)) => {}
+            left => return (stands, left),
+        }
+    }
+    (stands, None)
 }
 
 fn why_left(stands: &State, from: &State, to: &State) -> Option<Left> {

@@ -57,6 +57,16 @@ pub struct Diff<S> {
     pub doubtful: bool,
 }
 
+impl<S> Diff<S> {
+    /// How the file looked that stood there and does so no more.
+    pub fn left(&self) -> Option<&Seen> {
+        match &self.was {
+            Was::Seen(seen, _) => Some(seen).filter(|seen| self.now.is_none_or(|now| now.inode != seen.inode)),
+            Was::Absent | Was::Unknown | Was::Doubtful(..) => None,
+        }
+    }
+}
+
 /// What a path was at the look before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Was<S> {
@@ -410,9 +420,11 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         let mut folder = Folder::new(name, task.parent, seen, ignored);
         folder.doubtful = seen.is_doubtful(self.now);
         folder.rules = rules;
-        // Whether what was not there before is new: it may only not have been looked at.
-        let is_new = task.is_new || known.is_some_and(|known| !known.unread && !is_fresh);
-        let first = || if is_new { Was::Absent } else { Was::Unknown };
+        // Whether what was not there before is new: it may only not have been looked at, because it was ignored.
+        let is_new = |path: &Path, is_folder: bool| {
+            let was_seen = |known: &Folder<S>| !known.unread && !(is_fresh && known.ignored.holds(path, is_folder));
+            task.is_new || known.is_some_and(was_seen)
+        };
         let (mut diffs, mut below) = (Vec::new(), Vec::new());
         // One path after the other, in the same memory.
         let mut path = task.path.as_os_str().as_bytes().to_vec();
@@ -432,22 +444,13 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                     let at = old.unwrap_or_else(|| self.shared.next.fetch_add(1, Ordering::Relaxed));
                     folder.below.push(at);
                     let fresh = (is_fresh || old.is_none()).then(|| folder.ignored.clone());
-                    if old.is_none()
-                        && is_new
-                        && let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)
+                    let is_new = old.is_none() && is_new(path, true);
+                    if is_new && let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)
                     {
                         let now = Some(Seen::of(&stat));
                         diffs.push(Diff { path: path.to_owned(), was: Was::Absent, now, spot: None, doubtful: false });
                     }
-                    below.push((
-                        at,
-                        Some((
-                            path.to_owned(),
-                            CString::new(*name).unwrap_or_default(),
-                            fresh,
-                            is_new && old.is_none(),
-                        )),
-                    ));
+                    below.push((at, Some((path.to_owned(), CString::new(*name).unwrap_or_default(), fresh, is_new))));
                 }
                 FileType::RegularFile | FileType::Symlink => {
                     let old = known.and_then(|known| known.files.get(known.find(name)?));
@@ -465,7 +468,8 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                             (Some(Was::Doubtful(now, old.source.clone())), old.source.clone())
                         }
                         Some(old) => (Some(Was::Seen(old.seen, old.source.clone())), S::default()),
-                        None => (Some(first()), S::default()),
+                        None if is_new(path, false) => (Some(Was::Absent), S::default()),
+                        None => (Some(Was::Unknown), S::default()),
                     };
                     folder.push(name, now, now.is_doubtful(self.now), source);
                     if let Some(was) = was.filter(|_| !self.shared.is_first) {

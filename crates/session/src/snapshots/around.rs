@@ -3,7 +3,7 @@
 //! What differs before is the user's own. What the repository does not have is kept then: files that are not tracked or
 //! not as they were committed, and not ignored. What differs after is the command's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,16 @@ struct Inner {
     repositories: Repositories,
     known: Known,
     loose: Loose,
-    running: Vec<(u64, Asker)>,
+    running: Vec<Running>,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+struct Running {
+    number: u64,
+    asker: Asker,
+    /// When it began, in nanoseconds since the Unix epoch.
+    at: i64,
 }
 
 /// Files of which neither the repository nor the memory of the tree tells another process what they are.
@@ -183,24 +192,25 @@ impl Around {
     ) -> (u64, Option<(Asker, Vec<Change>)>) {
         self.edits().command_begins();
         let mut inner = self.lock();
-        let by = inner.running.last().map(|(_, asker)| asker.clone());
+        let by = inner.running.last().map(|running| running.asker.clone());
         // Where the system says that nothing has changed since, there is nothing to find.
         let is_quiet = inner.tree.as_mut().is_ok_and(Tree::is_quiet);
         let changes = if is_quiet { Vec::new() } else { self.look(&mut inner, by.is_some()) };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let number = begun(inner.loose.started(i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)));
-        inner.running.push((number, asker.clone()));
+        let at = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+        let number = begun(inner.loose.started(at));
+        inner.running.push(Running { number, asker: asker.clone(), at });
         (number, by.map(|by| (by, changes)))
     }
 
     /// The command ended, or something of it runs on: what it changed so far.
     pub(super) fn after(&self, number: u64, ended: bool) -> Option<(Asker, Vec<Change>)> {
         let mut inner = self.lock();
-        let at = inner.running.iter().position(|(running, _)| *running == number)?;
-        let asker = inner.running.get(at)?.1.clone();
+        let at = inner.running.iter().position(|running| running.number == number)?;
+        let asker = inner.running.get(at)?.asker.clone();
         let changes = self.look(&mut inner, true);
         if ended {
-            inner.running.retain(|(running, _)| *running != number);
+            inner.running.retain(|running| running.number != number);
             self.edits().command_ended();
         }
         Some((asker, changes))
@@ -263,13 +273,16 @@ impl Around {
 
     /// What a look found. The files may be others again by now.
     fn found(&self, inner: &mut Inner, look: Look<Source>, is_commands: bool) -> Vec<Change> {
-        let Inner { tree: Ok(tree), repositories, known, loose, .. } = inner else { return Vec::new() };
+        let Inner { tree: Ok(tree), repositories, known, loose, running } = inner else { return Vec::new() };
         known.load();
         repositories.refresh();
         let places = if look.is_first { tree.places() } else { 0 };
         // What comes back later must not bear an earlier time.
         let at = look.at.saturating_sub(TICK);
-        let eyes = Eyes { keep: &self.keep, edits: &self.edits, tree, repositories, known, loose, at };
+        let since = running.iter().map(|running| running.at).min().unwrap_or(i64::MAX).saturating_sub(TICK);
+        let moved = look.diffs.iter().filter_map(Diff::left).map(|seen| seen.inode).collect();
+        let keep = &self.keep;
+        let eyes = Eyes { keep, edits: &self.edits, tree, repositories, known, loose, at, since, moved };
         let mut finding = Finding { eyes, is_commands, changes: Vec::new(), unkept: Vec::new() };
         look.diffs.into_iter().for_each(|diff| finding.take(diff));
         for place in 0..places {
@@ -336,6 +349,10 @@ struct Eyes<'a> {
     loose: &'a mut Loose,
     /// What they saw was so at this time, in nanoseconds since the Unix epoch.
     at: i64,
+    /// When the first of the commands that run began, and a little before, in nanoseconds since the Unix epoch.
+    since: i64,
+    /// The files that stand where they stood no more, by their inodes.
+    moved: HashSet<u64>,
 }
 
 impl Eyes<'_> {
@@ -415,6 +432,9 @@ impl Eyes<'_> {
         };
         let edits = self.shown(diff, &after);
         let before = match &diff.was {
+            Was::Absent if edits.is_empty() && self.came_from_elsewhere(&diff.path) => {
+                State::unkept("it was moved here from a place that is not covered")
+            }
             Was::Absent => State::Absent,
             Was::Unknown => State::unkept("it was ignored, or could not be read, before the command ran"),
             Was::Doubtful(_, Source::Unknown) if edits.is_empty() => return Vec::new(),
@@ -426,6 +446,16 @@ impl Eyes<'_> {
         let changed = before != after || (matches!(diff.was, Was::Seen(..)) && matches!(after, State::Unkept { .. }));
         let change = || Change { path: diff.path.clone(), before, after };
         changed.then(change).into_iter().collect()
+    }
+
+    /// Whether a file that is new here is older than the commands that run, and nobody knows from where it came: to take it
+    /// away would be to lose it.
+    fn came_from_elsewhere(&self, path: &Path) -> bool {
+        let Ok(about) = path.symlink_metadata() else { return false };
+        let born = about.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let is_old = born.is_some_and(|born| i64::try_from(born.as_nanos()).is_ok_and(|born| born < self.since));
+        // One with another name besides is not lost.
+        is_old && about.nlink() == 1 && !about.is_dir() && !self.moved.contains(&about.ino())
     }
 
     /// What is no file now.

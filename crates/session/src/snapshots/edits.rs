@@ -52,6 +52,11 @@ impl Edits {
         self.commands = self.commands.saturating_sub(1);
     }
 
+    /// Whether any command runs.
+    pub(super) fn has_commands(&self) -> bool {
+        self.commands > 0
+    }
+
     /// These changes are about to be made.
     pub(super) fn announced(&mut self, number: u64, changes: &[Change]) {
         for Change { path, before, after } in changes.iter().take(MAX_EDITS.saturating_sub(self.count)) {

@@ -69,6 +69,9 @@ pub(super) struct Line {
     /// Whether the session itself remembers the changes already: it takes something back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     rewinds: bool,
+    /// Whether it is known to have happened, so that what stands there by now says nothing about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    happened: bool,
 }
 
 /// How things stood when a command was about to run, for who finds that it was cut off.
@@ -89,6 +92,7 @@ impl Entry {
             changes: self.changes.clone(),
             command: self.command.clone(),
             rewinds: self.rewinds,
+            happened: self.stage != Stage::Announced,
         }
     }
 }
@@ -100,20 +104,21 @@ impl Ledger {
 
     /// Writes down what is about to happen, and returns its number.
     pub(super) fn announce(&self, session: &SessionId, by: Option<&AskedBy>, changes: Vec<Change>) -> u64 {
-        let line = Line { by: by.cloned(), changes, command: None, rewinds: false };
+        let line = Line { by: by.cloned(), changes, command: None, rewinds: false, happened: false };
         self.add(session, line, Stage::Announced)
     }
 
     /// Writes down that a command is about to run, and returns its number. [`Ledger::ended`] takes it out again.
     pub(super) fn began(&self, session: &SessionId, by: Option<&AskedBy>, started: Started) -> u64 {
-        let line = Line { by: by.cloned(), changes: Vec::new(), command: Some(started), rewinds: false };
+        let line =
+            Line { by: by.cloned(), changes: Vec::new(), command: Some(started), rewinds: false, happened: false };
         self.add(session, line, Stage::Announced)
     }
 
     /// Writes down that the session is about to take something back, and returns its number. [`Ledger::ended`] takes it out
     /// again.
     pub(super) fn rewinds(&self, session: &SessionId, changes: Vec<Change>) -> u64 {
-        let line = Line { by: None, changes, command: None, rewinds: true };
+        let line = Line { by: None, changes, command: None, rewinds: true, happened: false };
         self.add(session, line, Stage::Announced)
     }
 
@@ -127,7 +132,7 @@ impl Ledger {
         if changes.is_empty() {
             return;
         }
-        let line = Line { by: by.cloned(), changes, command: None, rewinds: false };
+        let line = Line { by: by.cloned(), changes, command: None, rewinds: false, happened: true };
         self.add(session, line, Stage::Happened);
     }
 
@@ -160,7 +165,7 @@ impl Ledger {
         if entries.len() >= MAX_WAITING {
             entries.remove(0);
         }
-        let Line { by, changes, command, rewinds } = line;
+        let Line { by, changes, command, rewinds, .. } = line;
         entries.push(Entry { number, by, changes, command, rewinds, stage });
         number
     }
@@ -257,6 +262,7 @@ impl Ledger {
                 line.changes = Vec::new();
             }
             line.changes.retain_mut(|change| match after(change) {
+                _ if line.happened => true,
                 Some(state) => {
                     change.after = state;
                     true

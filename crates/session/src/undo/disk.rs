@@ -1,5 +1,6 @@
 //! Looking at files and putting them back, through the doors of the project. Everything here blocks.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -105,14 +106,20 @@ pub(crate) fn intended(plan: &[Planned]) -> Vec<Change> {
 /// way goes to its end. What is anything else, somebody changed since, and it stays. Returns what all of it came to.
 pub(crate) fn finish(files: &Files, keep: &Keep, grant: &Grant, list: Vec<Change>) -> Vec<Change> {
     let mut ways: Vec<(PathBuf, Vec<State>)> = Vec::new();
+    let mut known: HashMap<PathBuf, usize> = HashMap::new();
     for Change { path, before, after } in list {
-        match ways.iter_mut().find(|(known, _)| *known == path) {
-            Some((_, way)) => way.push(after),
-            None => ways.push((path, vec![before, after])),
+        match known.get(&path).and_then(|at| ways.get_mut(*at)) {
+            Some((_, way)) if way.last().is_some_and(|end| same(end, &before)) => way.push(after),
+            // Somebody else's version was forced away in between: that is what bringing it again brings.
+            Some((_, way)) => *way = vec![before, after],
+            None => {
+                known.insert(path.clone(), ways.len());
+                ways.push((path, vec![before, after]));
+            }
         }
     }
     // What is planned for them, so that it is done in an order that works.
-    let mut stood = std::collections::HashMap::new();
+    let mut stood = HashMap::new();
     let steps: Vec<Step> = ways
         .into_iter()
         .filter_map(|(path, way)| {
@@ -122,10 +129,8 @@ pub(crate) fn finish(files: &Files, keep: &Keep, grant: &Grant, list: Vec<Change
             way.iter().any(|state| same(state, &now)).then_some(Step { path, from: now, to: last })
         })
         .collect();
-    let now = |path: &Path| {
-        let step = steps.iter().find(|step| step.path == path);
-        step.map_or(State::Absent, |step| step.from.clone())
-    };
+    let from: HashMap<&Path, &State> = steps.iter().map(|step| (step.path.as_path(), &step.from)).collect();
+    let now = |path: &Path| from.get(path).map_or(State::Absent, |from| (*from).clone());
     let planned = plan(steps.iter().cloned(), now, |_| false);
     let made = planned.into_iter().filter(|planned| make(files, keep, grant, planned) == Done::Made);
     let change = |planned: Planned| {

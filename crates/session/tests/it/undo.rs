@@ -494,6 +494,46 @@ async fn a_folder_in_the_place_of_a_file_and_a_file_in_that_of_a_folder_go_back(
 }
 
 #[tokio::test]
+async fn what_a_command_moved_here_from_where_nobody_looks_stays() {
+    let mut scene = scene();
+    scene.put(".gitignore", "ignored\n");
+    scene.put("ignored", "mine\n");
+    fs::create_dir(scene.project().join(".git")).unwrap();
+    // Files tell when they were made only to the tick of a clock.
+    let made = scene.project().join("ignored").metadata().unwrap().created().unwrap();
+    while made.elapsed().unwrap() < std::time::Duration::from_millis(50) {
+        std::thread::yield_now();
+    }
+    let command = "mv ignored shown; mv a.rs b.rs; ln b.rs c.rs";
+    scene.model(vec![call("bash", json!({ "command": command, "description": "move" }))]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let rewound = session.undo().await.unwrap();
+    let left: Vec<_> = rewound.files.iter().filter(|fate| fate.left.is_some()).map(|fate| fate.file.as_str()).collect();
+    assert_eq!(left, ["shown"]);
+    assert_eq!(scene.files(), ".git/ .gitignore=ignored a.rs=one shown=mine");
+}
+
+#[tokio::test]
+async fn what_a_command_makes_beside_new_rules_of_what_is_ignored_is_taken_back() {
+    let mut scene = scene();
+    scene.put("old.log", "mine\n");
+    scene.put(".gitignore", "*.log\n");
+    fs::create_dir(scene.project().join(".git")).unwrap();
+    let before = scene.files();
+    let command =
+        "echo target > .gitignore; mkdir src target; echo a > src/main.rs; echo b > Cargo.toml; echo c > target/x";
+    scene.model(vec![call("bash", json!({ "command": command, "description": "init" }))]).model(vec![says("Done.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    let rewound = session.undo().await.unwrap();
+    // What was ignored before is not known, and what is ignored now is nobody's.
+    let left: Vec<_> = rewound.files.iter().filter(|fate| fate.left.is_some()).map(|fate| fate.file.as_str()).collect();
+    assert_eq!(left, ["old.log"]);
+    assert_eq!(scene.files(), format!("{before} target/ target/x=c"));
+}
+
+#[tokio::test]
 async fn a_folder_that_was_moved_away_behind_a_link_comes_back_with_all_in_it() {
     let mut scene = scene();
     fs::create_dir_all(scene.project().join("data/deep/er")).unwrap();

@@ -109,6 +109,11 @@ fn no_order_makes_what_somebody_else_did_in_between_go_away() {
 fn what_somebody_took_back_by_hand_is_no_trouble() {
     check(&["/f a b"], &["/f a"], &[], &["/f stays"]);
     check(&["/f - b"], &[], &[], &["/f stays"]);
+    // Also the later of two changes.
+    check(&["/f a b", "/f b c"], &["/f b"], &[], &["/f a"]);
+    check(&["/f a -", "/f - b"], &[], &[], &["/f a"]);
+    check(&["/f a b", "/f b c", "/f c d"], &["/f b"], &[], &["/f stays theirs"]);
+    check(&["/f a b", "/f c b"], &["/f b"], &[], &["/f c theirs"]);
 }
 
 #[test]

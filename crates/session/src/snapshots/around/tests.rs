@@ -259,7 +259,17 @@ fn what_a_tool_writes_before_a_file_is_kept_is_no_commands() {
     let Inner { tree: Ok(tree), repositories, known, loose, .. } = &mut *inner else { panic!() };
     tree.look().unwrap();
     let found = tree.found_in(0);
-    let eyes = Eyes { keep: &scene.around.keep, edits: &scene.around.edits, tree, repositories, known, loose, at: 0 };
+    let eyes = Eyes {
+        keep: &scene.around.keep,
+        edits: &scene.around.edits,
+        tree,
+        repositories,
+        known,
+        loose,
+        at: 0,
+        since: i64::MIN,
+        moved: HashSet::new(),
+    };
     let mut finding = Finding { eyes, is_commands: false, changes: Vec::new(), unkept: Vec::new() };
     found.into_iter().for_each(|diff| finding.take(diff));
     scene.edit("a", "tool");

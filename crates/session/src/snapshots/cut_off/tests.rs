@@ -2,7 +2,7 @@ use std::fs;
 use std::process::Command;
 
 use haft_permission::Asker;
-use haft_project::Recorder;
+use haft_project::{Commanded, Recorder};
 use haft_protocol::{Clock, SessionId};
 use haft_snapshot::Hash;
 
@@ -249,6 +249,43 @@ fn what_is_as_somebody_was_seen_to_leave_it_is_not_named() {
     let next = scene.snapshots(true);
     let left = next.settle(&scene.session, &[told[0].hash], &[]);
     assert_eq!(left, told);
+}
+
+#[test]
+fn what_was_seen_to_happen_is_not_judged_by_what_stands_there_now() {
+    let scene = Scene::new();
+    scene.put("a", "1");
+    scene.wait();
+    let snapshots = scene.snapshots(true);
+    let job = snapshots.before_command(&scene.asker());
+    for text in ["2", "1"] {
+        scene.put("a", text);
+        snapshots.after_command(Commanded(job.0), false);
+    }
+    drop(snapshots);
+    // It went there and back: there is nothing to take back.
+    assert_eq!(scene.settled(&scene.snapshots(true)), [""; 0]);
+}
+
+#[test]
+fn what_is_taken_back_while_a_command_runs_is_not_its_doing() {
+    let scene = Scene::new();
+    scene.put("a", "agent");
+    scene.put("b", "agent");
+    scene.wait();
+    let snapshots = scene.snapshots(true);
+    let keep = snapshots.keep();
+    let file = |text: &str| State::File { content: keep.put(text.as_bytes()).unwrap(), size: 5, mode: 0o644 };
+    let back = |name: &str| Change { path: scene.at("top").join(name), before: file("agent"), after: file("first") };
+    let job = snapshots.before_command(&scene.asker());
+    let other = Clock::scripted(99).mint();
+    // One of them is not done, and then done by the command.
+    snapshots.rewinding(&other, vec![back("a"), back("b")], || scene.put("a", "first"));
+    scene.put("b", "other");
+    snapshots.after_command(job, true);
+    let told = snapshots.take_all(&scene.session);
+    let changed: Vec<PathBuf> = told.into_iter().flat_map(|list| list.files).collect();
+    assert_eq!(changed, [scene.at("top").join("b")]);
 }
 
 #[test]
