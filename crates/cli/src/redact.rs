@@ -35,6 +35,8 @@ const BEGINNINGS: [(&str, usize); 20] = [
 /// Names behind which a value is a secret.
 const NAMES: [&str; 9] =
     ["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "authorization", "credential"];
+/// With what else the names of variables end whose values are secrets.
+const VARIABLES: [&str; 6] = ["_key", "_pass", "_pwd", "passphrase", "_key_base", "_salt"];
 
 /// What is taken out.
 #[derive(Debug, Default, Clone)]
@@ -81,7 +83,7 @@ impl Redact {
         if text.starts_with("data:") && text.len() > 200 {
             return format!("data:[{} bytes left out]", text.len());
         }
-        let mut text = without_private_keys(text);
+        let mut text = without_set_secrets(&without_passwords_of_addresses(&without_private_keys(text)));
         for (known, instead) in self.known.iter().filter(|(_, instead)| *instead != USER) {
             text = text.replace(known.as_str(), instead);
         }
@@ -127,6 +129,66 @@ fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     // `tokens` counts them.
     NAMES.iter().any(|secret| name.ends_with(secret))
+}
+
+/// Whether a variable of this name holds a secret.
+pub(crate) fn is_secret_variable(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    is_secret_name(&lower) || VARIABLES.iter().any(|end| lower.ends_with(end))
+}
+
+/// `text` without what names and passwords addresses carry (`postgres://user:password@host`).
+fn without_passwords_of_addresses(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, behind)) = rest.split_once("://") {
+        out.push_str(before);
+        out.push_str("://");
+        let ends = |letter: char| letter.is_whitespace() || "/?#\"'`<>\\".contains(letter);
+        let authority = &behind[..behind.find(ends).unwrap_or(behind.len())];
+        let host = authority.rfind('@').filter(|at| authority[..*at].contains(':'));
+        if host.is_some() {
+            out.push_str("[key]");
+        }
+        rest = &behind[host.unwrap_or_default()..];
+    }
+    out + rest
+}
+
+/// `text` without the values of secret variables (`DB_PASS=x`, `export KEY='x y'`) and of quoted ones behind secret names.
+fn without_set_secrets(text: &str) -> String {
+    let is_name = |letter: char| letter.is_alphanumeric() || "_-".contains(letter);
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find([':', '=']) {
+        let (before, behind) = (&rest[..at], &rest[at + 1..]);
+        let named = before.trim_end_matches([' ', '"', '\'']);
+        let name = named.rsplit(|letter| !is_name(letter)).next().unwrap_or_default();
+        let is_variable = rest[at..].starts_with('=') && before.ends_with(name) && name.contains('_');
+        let value = behind.trim_start_matches(' ');
+        let quoted = value.strip_prefix(['"', '\'']).and_then(|inner| {
+            let end = inner.find(|letter| value.starts_with(letter) || letter == '\n')?;
+            inner[end..].starts_with(|letter| value.starts_with(letter)).then_some(end)
+        });
+        out.push_str(&rest[..=at]);
+        rest = behind;
+        match quoted {
+            Some(end) if end > 0 && (is_secret_name(name) || (is_variable && is_secret_variable(name))) => {
+                out.push_str(&behind[..behind.len() - value.len() + 1]);
+                out.push_str("[key]");
+                rest = &value[1 + end..];
+            }
+            None if is_variable && is_secret_variable(name) && name.chars().all(|letter| !letter.is_lowercase()) => {
+                let end = behind.find(|letter: char| letter.is_whitespace() || "\"'`;".contains(letter));
+                let end = end.unwrap_or(behind.len());
+                // What only names another variable is none.
+                if end > 0 && !behind.starts_with('$') {
+                    out.push_str("[key]");
+                    rest = &behind[end..];
+                }
+            }
+            _ => {}
+        }
+    }
+    out + rest
 }
 
 fn is_mail(word: &str) -> bool {
@@ -208,6 +270,14 @@ mod tests {
         row("db_password=hunter22 port=5432", "db_password=[key] port=5432");
         row("a token is a word; tokens: 123456789", "a token is a word; tokens: 123456789");
         row("write to ada.l@example.org now", "write to [mail] now");
+        row("DATABASE_URL=postgres://bob:Sup3rPw99@db:5432/x", "DATABASE_URL=postgres://[key]@db:5432/x");
+        row("REDIS_URL=redis://:pw@cache/0", "REDIS_URL=redis://[key]@cache/0");
+        row("see https://example.org/a:b@c", "see https://example.org/a:b@c");
+        row("DB_PASS=a!b\nAWS_SECRET_ACCESS_KEY=wJalr/K7\nA=1", "DB_PASS=[key]\nAWS_SECRET_ACCESS_KEY=[key]\nA=1");
+        row("SECRET_KEY_BASE=0123 ENCRYPTION_KEY='two words' x", "SECRET_KEY_BASE=[key] ENCRYPTION_KEY='[key]' x");
+        row("DEPLOY_KEY=$OTHER_KEY; PASSWORD=\"p@ss w0rd\"", "DEPLOY_KEY=$OTHER_KEY; PASSWORD=\"[key]\"");
+        row("password: \"two words\" and more", "password: \"[key]\" and more");
+        row("sort_key = 'name'; let key = map[\"a\"];", "sort_key = 'name'; let key = map[\"a\"];");
         row("AbCdEfGh0123456789AbCdEfGh0123456789", "[key]");
         row("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nx", "[key]\nx");
         row("commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad", "commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad");

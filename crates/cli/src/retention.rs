@@ -38,12 +38,12 @@ fn is_pinned(session: &Session) -> bool {
 }
 
 /// Removes the sessions that are kept no longer, at most once an hour, and says how many. One that somebody works on
-/// stays, and so does one that is pinned. What fails is left to the next time.
-pub(crate) async fn apply(journal: &Journal, kept: Retention, data: &Path, now_ms: u64) {
+/// stays, and so do one that is pinned and the one that is `resumed` now. What fails is left to the next time.
+pub(crate) async fn apply(journal: &Journal, kept: Retention, resumed: Option<&Session>, data: &Path, now_ms: u64) {
     if (kept.sessions.is_none() && kept.count.is_none()) || !is_due(data) {
         return;
     }
-    match remove(journal, kept, now_ms).await {
+    match remove(journal, kept, resumed, now_ms).await {
         Ok(0) => {}
         Ok(removed) => {
             let sessions = if removed == 1 { "session" } else { "sessions" };
@@ -64,11 +64,15 @@ fn is_due(data: &Path) -> bool {
     std::fs::write(mark, "").is_ok()
 }
 
-async fn remove(journal: &Journal, kept: Retention, now_ms: u64) -> Result<usize> {
+async fn remove(journal: &Journal, kept: Retention, resumed: Option<&Session>, now_ms: u64) -> Result<usize> {
     let filter = Filter { roots: true, limit: MAX_LOOKED_AT, archived: true, ..Filter::default() };
     let sessions = journal.sessions(&filter).await?;
     let mut removed = 0;
-    for session in old(&sessions, kept, now_ms).into_iter().take(MAX_AT_ONCE) {
+    let is_resumed = |session: &&Session| {
+        resumed.is_some_and(|resumed| session.id == resumed.id || Some(&session.id) == resumed.parent_id.as_ref())
+    };
+    let old = old(&sessions, kept, now_ms).into_iter().filter(|session| !is_resumed(session));
+    for session in old.take(MAX_AT_ONCE) {
         match haft_session::delete(journal, &session.id).await {
             Ok(_) => removed += 1,
             Err(error) => tracing::info!(%error, session = %session.id, "an old session stays"),
@@ -125,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_somebody_works_on_stays() {
+    async fn one_that_somebody_works_on_or_goes_on_with_stays() {
         let journal = Journal::memory();
         for n in 0..3 {
             let info = session(n, 10);
@@ -136,9 +140,12 @@ mod tests {
         let _lease = journal.claim(&busy).unwrap();
         let kept = Retention { sessions: Some(Duration::from_millis(DAY)), count: None };
         let folder = tempfile::tempdir().unwrap();
-        apply(&journal, kept, folder.path(), NOW).await;
+        let resumed = session(2, 10);
+        apply(&journal, kept, Some(&resumed), folder.path(), NOW).await;
         let left = journal.sessions(&Filter::default()).await.unwrap();
-        assert_eq!(left.iter().map(|session| &session.id).collect::<Vec<_>>(), [&busy]);
+        let mut left: Vec<_> = left.iter().map(|session| &session.id).collect();
+        left.sort();
+        assert_eq!(left, [&busy, &resumed.id]);
         // Not again within the hour.
         assert!(!is_due(folder.path()));
     }

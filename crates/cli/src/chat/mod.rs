@@ -86,7 +86,8 @@ async fn open(
     };
     let asking = if answerer == haft_permission::Answerer::Person { Asking::Person } else { Asking::Nobody };
     let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?.heard().await?;
-    crate::retention::apply(journal, ground.config.retention, &ground.folders.data, clock()?.now_ms()).await;
+    let retention = ground.config.retention;
+    crate::retention::apply(journal, retention, resumed.as_ref(), &ground.folders.data, clock()?.now_ms()).await;
     if let Some(record) = resumed.as_mut().filter(|_| args.fork) {
         let copy = Session::fork(journal, &clock()?, &record.id, None).await?;
         let unknown = || haft_session::SessionError::Unknown(copy.clone());

@@ -52,8 +52,8 @@ async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> 
     let answerer = ask::answerer(args.auto);
     let asking = if answerer == Answerer::Person { Asking::Person } else { Asking::Nobody };
     let ground = Ground::of(folders, resumed.as_ref().map_or(Ok(here), folder)?, asking)?.heard().await?;
-    crate::retention::apply(journal, ground.config.retention, &ground.folders.data, crate::wire::clock()?.now_ms())
-        .await;
+    let (retention, now) = (ground.config.retention, crate::wire::clock()?.now_ms());
+    crate::retention::apply(journal, retention, resumed.as_ref(), &ground.folders.data, now).await;
     let words = if args.command.is_some() {
         args.message.iter().map(|word| whole(word)).collect()
     } else {

@@ -18,7 +18,7 @@ use super::delete::asked;
 use crate::args::Pack;
 use crate::folders::Folders;
 use crate::keys::keys;
-use crate::redact::Redact;
+use crate::redact::{Redact, is_secret_variable};
 use crate::replay::recorded::Recorded;
 use crate::report::{Exit, Usage};
 use crate::trust::{self, Asking};
@@ -239,7 +239,8 @@ fn before(folders: &Folders, recorded: &Recorded) -> BTreeMap<String, Option<Str
 /// Everything that is known to be a secret: what is stored, and what stands in variables for keys.
 fn secrets() -> Vec<String> {
     let held: Vec<String> = models::key_variables();
-    let of_environment = environment().filter(|(name, _)| held.contains(name)).map(|(_, value)| value);
+    let of_environment =
+        environment().filter(|(name, _)| held.contains(name) || is_secret_variable(name)).map(|(_, value)| value);
     keys().secrets().map(str::to_owned).chain(of_environment).collect()
 }
 

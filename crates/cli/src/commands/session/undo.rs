@@ -191,8 +191,11 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
     }
     lines.extend(rewound.notes.iter().map(|note| paint.yellow(&clean(note))));
     if forcible {
+        // Once it is done, one more of the same would go further.
+        let aim = rewound.revert.as_ref().filter(|_| is_done);
+        let to = aim.map(|revert| format!(" --to {}", revert.message_id)).unwrap_or_default();
         lines.push(paint.dim(&format!(
-            "  haft session {} {id} --force [FILE…] takes those too; what they hold can be brought back",
+            "  haft session {} {id}{to} --force [FILE…] takes those too; what they hold can be brought back",
             way.name()
         )));
     }
