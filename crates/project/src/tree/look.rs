@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FileType, OFlags, fstat, statat};
+use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
 use rustix::io::Errno;
 
 use super::folder::Folder;
@@ -117,6 +117,8 @@ struct Shared {
     is_first: bool,
     /// Whether a folder could not be listened to.
     deaf: AtomicBool,
+    /// Whether a file has another name, under which it may be changed without a word.
+    linked: AtomicBool,
     /// How many folders were begun to be listened to.
     watched: AtomicUsize,
     /// Whether folders that were listened to may be so no more.
@@ -154,6 +156,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             full: AtomicBool::new(false),
             is_first: self.folders.is_empty(),
             deaf: AtomicBool::new(false),
+            linked: AtomicBool::new(false),
             watched: AtomicUsize::new(0),
             lost,
             device: self.root.metadata().map_or(0, |meta| meta.dev()),
@@ -193,6 +196,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             return Err(Refused::Unreadable(self.root.clone()));
         }
         self.listen(watches);
+        self.watched &= !shared.linked.into_inner();
         Ok(Look { diffs, is_first: shared.is_first, at: now, unread: shared.unread.into_inner() })
     }
 
@@ -344,7 +348,12 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
             Ok((stat, dir)) if task.at != 0 && door::device(&stat) != self.shared.device && is_pseudo(&dir) => {
                 self.found.push(Found::Gone(task.at));
             }
-            Ok((stat, dir)) => self.opened(task, Arc::new(dir), Seen::of(&stat)),
+            Ok((stat, dir)) => {
+                // Who changes files there is not known.
+                let is_own = door::device(&stat) == self.shared.device;
+                self.shared.deaf.fetch_or(!is_own, Ordering::Relaxed);
+                self.opened(task, Arc::new(dir), Seen::of(&stat));
+            }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => self.found.push(Found::Gone(task.at)),
             Err(_) => self.unread(&task),
         }
@@ -386,7 +395,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         for (at, file) in known.files.iter().enumerate() {
             let name = known.c_name(file);
             // What is gone all the same went just now.
-            let seen = Seen::of(&statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?);
+            let seen = self.seen(&statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?);
             if seen != file.seen || file.doubtful {
                 if is_rules(name.to_bytes()) {
                     return None;
@@ -460,7 +469,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                     let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) else {
                         continue;
                     };
-                    let now = Seen::of(&stat);
+                    let now = self.seen(&stat);
                     let spot = Some(Spot { folder: task.at, file: folder.files.len() });
                     let (was, source) = match old {
                         Some(old) if old.seen == now && !old.doubtful => (None, old.source.clone()),
@@ -545,6 +554,14 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
             }
         });
         self.shared.add(tasks.collect());
+    }
+
+    /// How a file looks.
+    fn seen(&self, stat: &Stat) -> Seen {
+        if stat.st_nlink > 1 {
+            self.shared.linked.store(true, Ordering::Relaxed);
+        }
+        Seen::of(stat)
     }
 
     fn count(&self, entries: usize) {

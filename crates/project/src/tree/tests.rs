@@ -216,6 +216,25 @@ fn a_home_and_what_is_too_large_are_refused() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn silence_is_not_believed_where_a_file_has_another_name() {
+    let mut scene = Scene::new(&["a", "dir/b"]);
+    let other = scene.folder.path().join("other");
+    fs::hard_link(scene.path("dir/b"), &other).unwrap();
+    for _ in 0..3 {
+        scene.look();
+        assert!(!scene.tree.is_quiet());
+    }
+    fs::write(&other, "theirs").unwrap();
+    assert_eq!(scene.look(), ["~dir/b"]);
+    fs::remove_file(&other).unwrap();
+    for _ in 0..3 {
+        scene.look();
+    }
+    assert!(scene.tree.is_quiet());
+}
+
+#[test]
 fn names_of_any_bytes_are_told() {
     let mut scene = Scene::new(&["a"]);
     scene.look();

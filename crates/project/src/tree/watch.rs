@@ -47,23 +47,24 @@ mod linux {
     const WORD: usize = 16;
 
     impl Watch {
-        /// `None` where the system cannot, or where others could change the files of `root` without its knowing.
+        /// `None` where the system cannot, or may not know of all that changes the files of `root`, as on another machine's
+        /// disk.
         pub(in super::super) fn new(root: &Path) -> Option<Self> {
-            // NFS, CIFS, SMB 1 and 2, FUSE, 9P, Ceph, AFS, Coda.
-            const SHARED: [i64; 9] = [
-                0x6969,
-                0xff53_4d42,
-                0x517b,
-                0xfe53_4d42,
-                0x6573_5546,
-                0x0102_1997,
-                0x00c3_6400,
-                0x5346_414f,
-                0x7375_7245,
+            // ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, ramfs, overlayfs.
+            const OWN: [i64; 9] = [
+                0xef53,
+                0x5846_5342,
+                0x9123_683e,
+                0xf2f5_2010,
+                0x2fc1_2fc1,
+                0xca45_1a4e,
+                0x0102_1994,
+                0x8584_58f6,
+                0x794c_7630,
             ];
             #[allow(clippy::unnecessary_cast, reason = "its width is the system's own")]
             let kind = statfs(root).ok()?.f_type as i64;
-            if SHARED.contains(&kind) {
+            if !OWN.contains(&kind) {
                 return None;
             }
             let fd = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;

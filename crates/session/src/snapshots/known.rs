@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -90,10 +90,36 @@ impl Known {
             self.old.insert(path.into(), Old { last, is_there: false });
         }
         if self.bytes > MAX_BYTES || count > 2 * self.old.len() + 1000 {
-            // Begun anew with what is still asked for.
-            let _ = fs::remove_file(path);
-            self.bytes = 0;
+            self.bytes = match self.shorten(path) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    tracing::debug!(%error, path = %path.display(), "the memory of a tree is begun anew");
+                    // If it stays, it is tried again.
+                    let _ = fs::remove_file(path);
+                    0
+                }
+            };
         }
+    }
+
+    /// Writes the last word on each file beside the old ones, and in their place: who needs it to tell what a command did
+    /// finds one or the other. Says how long it is.
+    fn shorten(&self, path: &Path) -> io::Result<u64> {
+        let mut text = Vec::new();
+        for (name, old) in &self.old {
+            let (seen, hash) = match old.last {
+                Last::Kept(seen, hash) => (seen, hash),
+                Last::Gone(at) => (Seen { inode: GONE, changed: at, ..Seen::default() }, Hash::of(b"")),
+            };
+            write_line(&mut text, &line(name.to_str().unwrap_or_default(), &seen, hash));
+        }
+        if text.len() as u64 > MAX_BYTES / 2 {
+            return Err(io::Error::other("it is too long"));
+        }
+        let passing = path.with_extension(format!("{}.new", std::process::id()));
+        let options = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&passing);
+        options.and_then(|mut file| file.write_all(&text)).and_then(|()| fs::rename(&passing, path))?;
+        Ok(text.len() as u64)
     }
 
     /// What another process wrote down of files as they were before `time`, in nanoseconds since the Unix epoch.
@@ -167,7 +193,7 @@ impl Known {
     fn push(&mut self, path: &Path, seen: &Seen, hash: Hash) {
         // One that is no text is read again.
         let Some(path) = path.to_str() else { return };
-        self.new.push((path.to_owned(), seen.size, seen.modified, seen.changed, seen.inode, seen.mode, hash));
+        self.new.push(line(path, seen, hash));
     }
 
     /// Writes what is new behind the rest. The old is not needed any more: the tree knows.
@@ -176,11 +202,7 @@ impl Known {
         let new = std::mem::take(&mut self.new);
         let Some(path) = self.path.as_ref().filter(|_| !new.is_empty()) else { return };
         let mut text = Vec::new();
-        for line in new {
-            if serde_json::to_writer(&mut text, &line).is_ok() {
-                text.push(b'\n');
-            }
-        }
+        new.iter().for_each(|line| write_line(&mut text, line));
         if self.bytes + text.len() as u64 > MAX_BYTES {
             return;
         }
@@ -192,5 +214,15 @@ impl Known {
             Ok(()) => self.bytes += text.len() as u64,
             Err(error) => tracing::debug!(%error, path = %path.display(), "what is kept is not remembered"),
         }
+    }
+}
+
+fn line(path: &str, seen: &Seen, hash: Hash) -> Line {
+    (path.to_owned(), seen.size, seen.modified, seen.changed, seen.inode, seen.mode, hash)
+}
+
+fn write_line(text: &mut Vec<u8>, line: &Line) {
+    if serde_json::to_writer(&mut *text, line).is_ok() {
+        text.push(b'\n');
     }
 }

@@ -226,6 +226,23 @@ fn what_another_process_saw_to_be_gone_only_after_a_command_began_is_named() {
 }
 
 #[test]
+fn a_memory_that_is_shortened_meanwhile_still_tells_what_there_was() {
+    let scene = Scene::new();
+    scene.put("mine", "mine");
+    scene.wait();
+    let snapshots = scene.snapshots(true);
+    snapshots.before_command(&scene.asker());
+    let memory = scene.at("trees/one.jsonl");
+    let line = fs::read_to_string(&memory).unwrap();
+    fs::write(&memory, line.repeat(1100)).unwrap();
+    scene.put("mine", "changed");
+    scene.snapshots(true).survey().unwrap().unwrap();
+    assert!(fs::read_to_string(&memory).unwrap().len() < 5 * line.len());
+    drop(snapshots);
+    assert_eq!(scene.settled(&scene.snapshots(true)), ["mine mine"]);
+}
+
+#[test]
 fn a_command_that_ended_leaves_nothing_behind() {
     let scene = Scene::new();
     scene.put("a", "1");
