@@ -431,8 +431,8 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         folder.rules = rules;
         // Whether what was not there before is new: it may only not have been looked at, because it was ignored.
         let is_new = |path: &Path, is_folder: bool| {
-            let was_seen = |known: &Folder<S>| !known.unread && !(is_fresh && known.ignored.holds(path, is_folder));
-            task.is_new || known.is_some_and(was_seen)
+            let was_left_out = |known: &Folder<S>| known.unread || (is_fresh && known.ignored.holds(path, is_folder));
+            task.is_new || known.is_some_and(|known| !was_left_out(known))
         };
         let (mut diffs, mut below) = (Vec::new(), Vec::new());
         // One path after the other, in the same memory.
