@@ -1,6 +1,7 @@
 //! What was asked is taken back, and brought again, with what was done to files for it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use haft_llm::Step;
 use haft_permission::Asker;
@@ -285,6 +286,52 @@ async fn an_undo_that_was_cut_off_is_finished_when_the_session_opens() {
     assert_eq!(scene.files(), "a.rs=three new/ new/b.txt=b");
 }
 
+/// Goes back a turn with `session` and closes it; then somebody goes further to the end, or back by force, and is killed when
+/// `steps` of `a.rs` are written down and none of them is done. What stands there then is what the last one begins with.
+async fn killed_on_the_way(scene: &mut Scene, steps: &[(&str, &str)], to_end: bool) -> Session {
+    let session = two_turns(scene).await;
+    session.undo().await.unwrap();
+    let (id, first) = (session.id().clone(), scene.history(&session).await.messages()[0].info.id().clone());
+    drop(session);
+    let keep = haft_snapshot::Keep::new(scene.folder.path().join("keep"));
+    let mode = 0o777 & scene.project().join("a.rs").metadata().unwrap().permissions().mode();
+    let file = |text: &str| {
+        let text = format!("{text}\n");
+        State::File { content: keep.put(text.as_bytes()).unwrap(), size: text.len() as u64, mode }
+    };
+    let path = scene.project().join("a.rs");
+    let list = steps.iter().map(|(from, to)| Change { path: path.clone(), before: file(from), after: file(to) });
+    let hash = keep.put_changes(&list.collect::<Vec<_>>()).unwrap();
+    let mut record = until_free(scene, &id).await;
+    let stands = record.revert.clone().unwrap();
+    let message_id = if to_end { stands.message_id.clone() } else { first };
+    record.revert = Some(Revert { message_id, snapshot: Some(hash.to_string()), diff: None, to_end, ..stands });
+    let updated = Event::SessionUpdated { session_id: id.clone(), info: Box::new(record) };
+    scene.journal.record(updated).await.unwrap();
+    scene.put("a.rs", &format!("{}\n", steps.last().unwrap().0));
+    Session::open(scene.setup(), &id).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_redo_that_was_cut_off_is_a_redo_when_the_session_opens() {
+    let mut scene = scene();
+    let session = killed_on_the_way(&mut scene, &[("three", "two"), ("two", "three")], true).await;
+    assert_eq!(scene.files(), "a.rs=three new/ new/b.txt=b");
+    assert_eq!(scene.reverted(&session).await, None);
+    // The turn is there, and can be taken back once more.
+    session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=two new/ new/b.txt=b");
+}
+
+#[tokio::test]
+async fn what_was_forced_away_by_an_undo_that_was_cut_off_comes_back() {
+    let mut scene = scene();
+    let session = killed_on_the_way(&mut scene, &[("three", "two"), ("mine", "one")], false).await;
+    assert_eq!(scene.files(), "a.rs=one new/ new/b.txt=b");
+    session.rewind(Rewind::to(To::End)).await.unwrap();
+    assert_eq!(scene.files(), "a.rs=mine new/ new/b.txt=b");
+}
+
 /// The record of a session, when nobody holds it any more.
 async fn until_free(scene: &Scene, id: &haft_protocol::SessionId) -> haft_protocol::Session {
     while scene.journal.claim(id).is_err() {
@@ -499,8 +546,11 @@ async fn what_a_command_moved_here_from_where_nobody_looks_stays() {
     scene.put(".gitignore", "ignored\n");
     scene.put("ignored", "mine\n");
     fs::create_dir(scene.project().join(".git")).unwrap();
-    // Files tell when they were made only to the tick of a clock.
-    let made = scene.project().join("ignored").metadata().unwrap().created().unwrap();
+    let Ok(made) = scene.project().join("ignored").metadata().unwrap().created() else {
+        eprintln!("this file system does not say when a file was made");
+        return;
+    };
+    // It says it to the tick of a clock.
     while made.elapsed().unwrap() < std::time::Duration::from_millis(50) {
         std::thread::yield_now();
     }
