@@ -140,8 +140,7 @@ impl Snapshots {
     }
 
     /// Does `work`, which makes `changes` beside the doors that announce them. A process that is killed meanwhile leaves a word
-    /// of it, so that what it had half written is found.
-    /// Commands that run meanwhile are not blamed for them.
+    /// of it, so that what it had half written is found. Commands that run meanwhile are not blamed for them.
     pub fn rewinding<T>(&self, session: &SessionId, mut changes: Vec<Change>, work: impl FnOnce() -> T) -> T {
         let number = self.inner.ledger.rewinds(session, changes.clone());
         let around = self.inner.around.as_ref();
