@@ -83,11 +83,20 @@ impl Snapshots {
         &self.inner.keep
     }
 
-    /// What the call `call` of `message` changed so far and was not handed out yet. `None` if that is nothing. Until
+    /// What the call `call` of `message`, which has ended, changed so far and was not handed out yet. `None` if that is nothing. Until
     /// [`Snapshots::stored`] says that the session remembers it, [`Snapshots::settle`] hands it out again.
     pub fn take(&self, session: &SessionId, message: &MessageId, call: &str) -> Option<Recorded> {
         let wanted = |by: Option<&AskedBy>| by.is_some_and(|by| by.message_id == *message && by.call_id == call);
+        self.call_ended(|asker| asker.session == *session && wanted(asker.call.as_ref()));
         self.hand_out(session, wanted).pop()
+    }
+
+    /// What commands of a call that has ended change from now on is told apart from what they did until now.
+    fn call_ended(&self, is_its: impl Fn(&Asker) -> bool) {
+        let Some(around) = &self.inner.around else { return };
+        while let Some((asker, changes)) = around.ended(&is_its) {
+            self.inner.ledger.note(&asker.session, asker.call.as_ref(), changes);
+        }
     }
 
     /// The same of all calls of the session: what jobs changed after their call had ended is among it.
@@ -231,7 +240,7 @@ impl Snapshots {
                 Err(error) => unkept(&error),
             },
         };
-        Change { path: planned.path.to_owned(), before, after }
+        Change::new(planned.path.to_owned(), before, after)
     }
 }
 
@@ -240,7 +249,7 @@ fn folders(files: &[Planned<'_>]) -> impl Iterator<Item = Change> + use<> {
     let new = files.iter().filter(|file| file.after.is_some() && matches!(file.before, Standing::Nothing));
     let above = new.flat_map(|file| file.path.ancestors().skip(1).take_while(|path| path.symlink_metadata().is_err()));
     let missing: BTreeSet<PathBuf> = above.map(Path::to_path_buf).collect();
-    let made = |path| Change { path, before: State::Absent, after: State::Folder { mode: 0o755 } };
+    let made = |path| Change::new(path, State::Absent, State::Folder { mode: 0o755 });
     missing.into_iter().map(made)
 }
 

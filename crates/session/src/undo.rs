@@ -10,6 +10,7 @@ mod commit;
 mod disk;
 mod fates;
 mod gather;
+mod others;
 mod point;
 mod since;
 mod wanted;
@@ -26,6 +27,7 @@ use haft_tool::with_causes;
 
 use self::fates::{fates, lost, settle_fates};
 use self::gather::{Below, Gathered, gather};
+use self::others::Others;
 use self::point::NoPoint;
 use self::since::without;
 use crate::error::SessionError;
@@ -77,7 +79,8 @@ impl Hand<'_> {
             return self.without_past(rewind, target, &gathered, prompts).await;
         };
         let (taken_back, notes) = self.taken_back(&past).await;
-        let steps = steps(&past, &taken_back, gathered.patches.clone()).await;
+        let others = Others::find(self.journal, &past, self.record, &gathered).await?;
+        let steps = steps(&past, &taken_back, gathered.patches.clone(), &others).await;
         let grant = self.grant(steps.iter().map(|step| step.path.clone())).await?;
         let force = rewind.force.clone();
         let (look, looked) = (past.clone(), grant);
@@ -320,12 +323,12 @@ pub(crate) async fn rewind_stored(
 }
 
 /// What has to be done to files: what was taken back comes again, then what is to be taken back goes.
-async fn steps(past: &Past, taken_back: &[Change], patches: Vec<Patch>) -> Vec<Step> {
+async fn steps(past: &Past, taken_back: &[Change], patches: Vec<Patch>, others: &Others) -> Vec<Step> {
     let mut steps: Vec<Step> = taken_back.iter().rev().cloned().map(Step::back).collect();
     let past = past.clone();
     let lists =
         blocking(move || patches.iter().flat_map(|patch| list(past.snapshots.keep(), patch)).collect::<Vec<_>>());
-    steps.extend(lists.await.unwrap_or_default().into_iter().map(Step::back));
+    steps.extend(lists.await.unwrap_or_default().into_iter().map(|change| Step::back(others.doubt(change))));
     steps
 }
 
@@ -339,7 +342,7 @@ fn list(keep: &Keep, patch: &Patch) -> Vec<Change> {
         }
         Err(why) => {
             let lost = || State::Unkept { why: why.clone() };
-            let change = |path: &String| Change { path: path.into(), before: lost(), after: lost() };
+            let change = |path: &String| Change::new(path, lost(), lost());
             patch.files.iter().map(change).collect()
         }
     }
@@ -355,7 +358,7 @@ async fn diff_text(past: &Past, changes: Vec<Change>) -> Result<String, SessionE
     let Past { snapshots, files } = past.clone();
     let text = move || {
         let (until, mut text) = (diffs::soon(), String::new());
-        for Change { path, before, after } in changes {
+        for Change { path, before, after, .. } in changes {
             let patch = file_diff(&files.title(&path), &before, &after, snapshots.keep(), until).patch;
             if text.len() + patch.len() <= MAX_DIFF {
                 text.push_str(&patch);

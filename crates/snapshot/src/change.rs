@@ -17,6 +17,9 @@ pub struct Change {
     pub before: State,
     /// What stood there after.
     pub after: State,
+    /// Whether it was found by looking, so that somebody else may have done it. What was not was known before it happened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub found: bool,
 }
 
 /// What stands at a path.
@@ -68,6 +71,11 @@ impl State {
 }
 
 impl Change {
+    /// One that was known before it happened.
+    pub fn new(path: impl Into<PathBuf>, before: State, after: State) -> Self {
+        Self { path: path.into(), before, after, found: false }
+    }
+
     /// Several changes with those of one path that follow on each other as one. Where somebody else changed the path in
     /// between they stay apart, because what was there then is not ours to take back. A path that is after all what it was
     /// is left out. In the order in which the paths were first changed.
@@ -77,7 +85,10 @@ impl Change {
         for change in changes {
             let known = last.get(&change.path).and_then(|place| squashed.get_mut(*place));
             match known.filter(|last| last.after == change.before) {
-                Some(last) => last.after = change.after,
+                Some(last) => {
+                    last.after = change.after;
+                    last.found |= change.found;
+                }
                 None => {
                     last.insert(change.path.clone(), squashed.len());
                     squashed.push(change);
@@ -145,7 +156,7 @@ mod tests {
     fn a_path_of_any_bytes_is_read_as_it_was_written() {
         for path in [&b"/a/b c"[..], b"/a/\xff\xfe", "/ä/\u{1b}[1m".as_bytes(), b"/a\nb"] {
             let path = Path::new(OsStr::from_bytes(path)).to_path_buf();
-            let change = Change { path, before: State::Absent, after: file("x") };
+            let change = Change::new(path, State::Absent, file("x"));
             let text = serde_json::to_string(&change).unwrap();
             assert_eq!(serde_json::from_str::<Change>(&text).unwrap(), change, "{text}");
         }
@@ -157,7 +168,7 @@ mod tests {
 
     #[test]
     fn several_changes_of_a_path_are_one() {
-        let change = |path: &str, before: State, after: State| Change { path: path.into(), before, after };
+        let change = |path: &str, before: State, after: State| Change::new(path, before, after);
         let row = |changes: &[Change], want: &[Change]| assert_eq!(Change::squashed(changes.to_vec()), want);
         row(
             &[

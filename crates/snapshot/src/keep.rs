@@ -352,8 +352,7 @@ mod tests {
             assert_eq!(keep.put_file(content, u64::MAX).unwrap(), (hash, content.len() as u64));
             assert_eq!(keep.get(&hash).unwrap(), content);
         }
-        let change =
-            Change { path: "/a".into(), before: State::Absent, after: State::Unkept { why: "big".to_owned() } };
+        let change = Change::new("/a", State::Absent, State::Unkept { why: "big".to_owned() });
         let hash = keep.put_changes(std::slice::from_ref(&change)).unwrap();
         assert_eq!(keep.changes(&hash).unwrap(), [change]);
         assert!(matches!(keep.get(&Hash::of(b"other")), Err(KeepError::Missing(_))));
@@ -362,7 +361,7 @@ mod tests {
     #[test]
     fn what_a_file_holds_is_never_a_list() {
         let (_folder, keep) = keep();
-        let change = Change { path: "/home/me/.profile".into(), before: State::Absent, after: State::Absent };
+        let change = Change::new("/home/me/.profile", State::Absent, State::Absent);
         let list = keep.put_changes(std::slice::from_ref(&change)).unwrap();
         // A project may hold a file of the same bytes, and whoever wrote it knows their hash.
         let hostile = serde_json::to_vec(&[change]).unwrap();
@@ -443,7 +442,7 @@ mod tests {
         let path = keep.path(&hash);
         let long_ago = SystemTime::now() - 10 * FRESH;
         File::options().append(true).open(&path).unwrap().set_modified(long_ago).unwrap();
-        let change = Change { path: "/a".into(), before: State::Absent, after: State::Link { to: hash } };
+        let change = Change::new("/a", State::Absent, State::Link { to: hash });
         keep.put_changes(&[change]).unwrap();
         assert!(path.metadata().unwrap().modified().unwrap() > long_ago + FRESH);
     }

@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(keep.sweep(RETENTION), None);
         let (old, young) = (aged(&keep, b"old", 9), aged(&keep, b"young", 6));
         let named = aged(&keep, b"named", 30);
-        let change = Change { path: "/a".into(), before: State::Absent, after: State::Link { to: named } };
+        let change = Change::new("/a", State::Absent, State::Link { to: named });
         let list = keep.put_changes(&[change]).unwrap();
         let left = folder.path().join("keep").join(format!("{PASSING}1-2"));
         fs::write(&left, "half").unwrap();

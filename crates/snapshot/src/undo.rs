@@ -48,7 +48,12 @@ pub struct Planned {
 pub enum Left {
     /// Somebody else changed the file after it. That stays, unless it is forced.
     Theirs,
-    /// What stood there before was not kept, or what stood there after: nobody can tell whether it is changed.
+    /// Nobody can tell whether the agent has changed it, or was the last to. That stays, unless it is forced.
+    Doubtful {
+        /// Why, for people.
+        why: String,
+    },
+    /// What stood there before was not kept, or what stands there now cannot be.
     Uncovered {
         /// Why, for people.
         why: String,
@@ -95,15 +100,21 @@ fn follow(chain: &[(State, State)], now: State, forced: bool, path: PathBuf) -> 
     {
         (stands, left) = (end, None);
     }
-    if let (true, Some(_), Some((_, last))) = (forced, &left, chain.last())
-        && is_kept(last)
-        // What is there could not be brought back then.
-        && is_kept(&now)
-    {
-        (stands, left) = (last.clone(), None);
+    // What is there could not be brought back if it were not kept.
+    if let Some(last) = chain.last().map(|(_, last)| last).filter(|last| is_kept(last) && is_kept(&now)) {
+        left = match left {
+            Some(_) if forced => {
+                stands = last.clone();
+                None
+            }
+            Some(Left::Uncovered { why }) => Some(Left::Doubtful { why }),
+            left => left,
+        };
     }
     // What somebody put back by hand needs no leave.
-    if left == Some(Left::Theirs) && chain.last().is_some_and(|(_, last)| same(last, &stands)) {
+    if matches!(left, Some(Left::Theirs | Left::Doubtful { .. }))
+        && chain.last().is_some_and(|(_, last)| same(last, &stands))
+    {
         left = None;
     }
     let to = (stands != now && !same(&stands, &now)).then_some(stands);

@@ -28,7 +28,9 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
         match &fate.left {
             None => name,
             Some(Why::Theirs) => paint.yellow(&format!("{name}  changed by somebody else since, and stays")),
-            Some(Why::Uncovered(why) | Why::Failed(why)) => paint.yellow(&one_line(&format!("{name}  stays: {why}"))),
+            Some(Why::Doubtful(why) | Why::Uncovered(why) | Why::Failed(why)) => {
+                paint.yellow(&one_line(&format!("{name}  stays: {why}")))
+            }
         }
     };
     let mut lines: Vec<String> = rewound.files.iter().take(MOST).map(row).collect();
@@ -41,7 +43,7 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
 
 /// Whether something could be forced.
 fn is_forcible(rewound: &Rewound) -> bool {
-    rewound.files.iter().any(|fate| fate.left == Some(Why::Theirs))
+    rewound.files.iter().filter_map(|fate| fate.left.as_ref()).any(Why::is_forcible)
 }
 
 fn word(line: &str, forcible: bool) -> Option<Word> {

@@ -36,6 +36,9 @@ const THREADS: usize = 4;
 /// Most files that are written down with a command that begins, because nothing else would tell what they were.
 pub(super) const MAX_LOOSE: usize = 1000;
 
+/// Why nobody can tell whose doing a change is.
+const MAYBE_THEIRS: &str = "it changed while a command ran in the background, and nobody knows who did it";
+
 /// Where commands work.
 #[derive(Debug, Clone, Default)]
 pub struct Ground {
@@ -119,6 +122,17 @@ struct Running {
     asker: Asker,
     /// When it began, in nanoseconds since the Unix epoch.
     at: i64,
+    /// Whether it runs on in the background: its call has ended.
+    is_behind: bool,
+}
+
+impl Inner {
+    /// Where nothing runs but in the background, what changes may well be the user's doing.
+    fn doubt(&self, changes: &mut [Change]) {
+        if self.running.iter().all(|running| running.is_behind) {
+            changes.iter_mut().for_each(|change| change.after = State::unkept(MAYBE_THEIRS));
+        }
+    }
 }
 
 /// Files of which neither the repository nor the memory of the tree tells another process what they are.
@@ -138,11 +152,7 @@ impl Loose {
     }
 
     fn started(&self, at: i64) -> Started {
-        let change = |(path, state): (&PathBuf, &State)| Change {
-            path: path.clone(),
-            before: state.clone(),
-            after: state.clone(),
-        };
+        let change = |(path, state): (&PathBuf, &State)| Change::new(path.clone(), state.clone(), state.clone());
         Started { at, loose: self.states.iter().map(change).collect(), more: self.more }
     }
 }
@@ -195,11 +205,12 @@ impl Around {
         let by = inner.running.last().map(|running| running.asker.clone());
         // Where the system says that nothing has changed since, there is nothing to find.
         let is_quiet = inner.tree.as_mut().is_ok_and(Tree::is_quiet);
-        let changes = if is_quiet { Vec::new() } else { self.look(&mut inner, by.is_some()) };
+        let mut changes = if is_quiet { Vec::new() } else { self.look(&mut inner, by.is_some()) };
+        inner.doubt(&mut changes);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
         let number = begun(inner.loose.started(at));
-        inner.running.push(Running { number, asker: asker.clone(), at });
+        inner.running.push(Running { number, asker: asker.clone(), at, is_behind: false });
         (number, by.map(|by| (by, changes)))
     }
 
@@ -208,12 +219,25 @@ impl Around {
         let mut inner = self.lock();
         let at = inner.running.iter().position(|running| running.number == number)?;
         let asker = inner.running.get(at)?.asker.clone();
-        let changes = self.look(&mut inner, true);
+        let mut changes = self.look(&mut inner, true);
+        inner.doubt(&mut changes);
         if ended {
-            inner.running.retain(|running| running.number != number);
+            inner.running.remove(at);
             self.edits().command_ended();
+        } else if let Some(running) = inner.running.get_mut(at) {
+            running.is_behind = true;
         }
         Some((asker, changes))
+    }
+
+    /// A call has ended: what it started and runs on does so in the background from now on. What that changed so far, if it
+    /// was not asked.
+    pub(super) fn ended(&self, is_its: impl Fn(&Asker) -> bool) -> Option<(Asker, Vec<Change>)> {
+        let number = {
+            let inner = self.lock();
+            inner.running.iter().find(|running| !running.is_behind && is_its(&running.asker))?.number
+        };
+        self.after(number, false)
     }
 
     /// Looks at the tree as before a command.
@@ -324,8 +348,9 @@ impl Finding<'_> {
             eyes.gone(&diff.path);
         }
         if *is_commands {
-            let more = eyes.changes(&diff, changes.len() < MAX_KEPT);
-            changes.extend(more.into_iter().take(MAX_NAMED.saturating_sub(changes.len())));
+            let more = eyes.changes(&diff, changes.len() < MAX_KEPT).into_iter();
+            let found = more.map(|change| Change { found: true, ..change });
+            changes.extend(found.take(MAX_NAMED.saturating_sub(changes.len())));
         } else if eyes.note(&diff) {
             unkept.push(diff);
             if unkept.len() >= AT_ONCE {
@@ -424,7 +449,7 @@ impl Eyes<'_> {
     fn changes(&mut self, diff: &Diff<Source>, is_kept: bool) -> Vec<Change> {
         if !is_kept {
             let unkept = || State::unkept("too many files were changed at once");
-            return vec![Change { path: diff.path.clone(), before: unkept(), after: unkept() }];
+            return vec![Change::new(diff.path.clone(), unkept(), unkept())];
         }
         let after = match (diff.now, diff.spot) {
             (Some(seen), Some(spot)) => self.keep_now(diff, seen, spot, self.is_edited(diff)),
@@ -444,7 +469,7 @@ impl Eyes<'_> {
             return between(&diff.path, before, edits, after);
         }
         let changed = before != after || (matches!(diff.was, Was::Seen(..)) && matches!(after, State::Unkept { .. }));
-        let change = || Change { path: diff.path.clone(), before, after };
+        let change = || Change::new(diff.path.clone(), before, after);
         changed.then(change).into_iter().collect()
     }
 

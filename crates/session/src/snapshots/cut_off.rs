@@ -110,7 +110,7 @@ impl Before<'_> {
             before = State::unkept("it is not known what it was");
         }
         let why = "haft was ended while the command ran, and nobody knows who changed it last";
-        Some(Change { path: path.to_owned(), before, after: State::unkept(why) })
+        Some(Change::new(path.to_owned(), before, State::unkept(why)))
     }
 
     fn state(&mut self, path: &Path, seen: Option<&Seen>) -> State {

@@ -39,7 +39,7 @@ struct Net {
 impl Tally {
     /// Adds `changes`, oldest first, and compares anew what they touch. Blocks.
     pub(crate) fn add(&mut self, files: &Files, keep: &Keep, changes: impl IntoIterator<Item = Change>) {
-        for Change { path, before, after } in changes {
+        for Change { path, before, after, .. } in changes {
             if self.files.len() >= MAX_FILES && !self.files.contains_key(&path) {
                 continue;
             }

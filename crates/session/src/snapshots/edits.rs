@@ -59,7 +59,7 @@ impl Edits {
 
     /// These changes are about to be made.
     pub(super) fn announced(&mut self, number: u64, changes: &[Change]) {
-        for Change { path, before, after } in changes.iter().take(MAX_EDITS.saturating_sub(self.count)) {
+        for Change { path, before, after, .. } in changes.iter().take(MAX_EDITS.saturating_sub(self.count)) {
             let (before, after) = (before.clone(), after.clone());
             let edits = self.paths.entry(path.clone()).or_default();
             edits.push(Edit { number, before, after, stage: Stage::Announced });
@@ -162,7 +162,7 @@ pub(super) fn between(path: &Path, before: State, edits: Vec<(State, State)>, no
     }
     ways.push((stands, now));
     let is_known = |state: &State| !matches!(state, State::Unkept { .. });
-    let change = |(before, after): (State, State)| Change { path: path.to_owned(), before, after };
+    let change = |(before, after): (State, State)| Change::new(path.to_owned(), before, after);
     // What nobody kept may well be what the tool found there.
     let ways = ways.into_iter().filter(|(before, after)| is_known(before) && !same(before, after));
     ways.map(change).collect()

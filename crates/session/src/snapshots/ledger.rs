@@ -146,7 +146,7 @@ impl Ledger {
             done.flat_map(|entry| &entry.changes).rfind(|change| change.path == path).map(|one| one.after.clone())
         };
         if let Some(before) = last.filter(|last| *last != now) {
-            self.note(session, by, vec![Change { path: path.to_owned(), before, after: now }]);
+            self.note(session, by, vec![Change::new(path.to_owned(), before, now)]);
         }
     }
 

@@ -221,8 +221,8 @@ fn what_was_half_taken_back_goes_too() {
     };
     let link = State::Link { to: snapshots.keep().put(b"nowhere").unwrap() };
     let changes = vec![
-        Change { path: scene.path("a"), before: file("new"), after: file("old words") },
-        Change { path: scene.path("l"), before: State::Absent, after: link },
+        Change::new(scene.path("a"), file("new"), file("old words")),
+        Change::new(scene.path("l"), State::Absent, link),
     ];
     let name = |number: u32| scene.path(&format!(".haft-{number:016x}.tmp"));
     // Killed in the middle: nothing that would be done at the end of it is done.

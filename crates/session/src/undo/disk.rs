@@ -97,7 +97,7 @@ fn put(files: &Files, keep: &Keep, grant: &Grant, path: &Path, now: &State, to: 
 pub(crate) fn intended(plan: &[Planned]) -> Vec<Change> {
     let change = |planned: &Planned| {
         let after = planned.to.clone()?;
-        Some(Change { path: planned.path.clone(), before: planned.now.clone(), after })
+        Some(Change::new(planned.path.clone(), planned.now.clone(), after))
     };
     plan.iter().filter_map(change).collect()
 }
@@ -107,7 +107,7 @@ pub(crate) fn intended(plan: &[Planned]) -> Vec<Change> {
 pub(crate) fn finish(files: &Files, keep: &Keep, grant: &Grant, list: Vec<Change>) -> Vec<Change> {
     let mut ways: Vec<(PathBuf, Vec<State>)> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
-    for Change { path, before, after } in list {
+    for Change { path, before, after, .. } in list {
         match known.get(&path).and_then(|at| ways.get_mut(*at)) {
             Some((_, way)) if way.last().is_some_and(|end| same(end, &before)) => way.push(after),
             // Somebody else's version was forced away in between: that is what bringing it again brings.
@@ -136,7 +136,7 @@ pub(crate) fn finish(files: &Files, keep: &Keep, grant: &Grant, list: Vec<Change
     let change = |planned: Planned| {
         let before = stood.remove(&planned.path)?;
         let after = planned.to.unwrap_or(planned.now);
-        (!same(&before, &after)).then_some(Change { path: planned.path, before, after })
+        (!same(&before, &after)).then_some(Change::new(planned.path, before, after))
     };
     made.filter_map(change).collect()
 }

@@ -21,6 +21,7 @@ pub(super) fn fates(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Fate> {
         let diff = diff.map(|diff| within(diff, &mut room));
         let left = planned.left.as_ref().map(|left| match left {
             Left::Theirs => Why::Theirs,
+            Left::Doubtful { why } => Why::Doubtful(why.clone()),
             Left::Uncovered { why } => Why::Uncovered(why.clone()),
         });
         Fate { path: planned.path.clone(), file, diff, left }
@@ -39,7 +40,7 @@ pub(super) fn settle_fates(fates: &mut [Fate], plan: &[Planned], outcomes: &[Don
         let Some(to) = &planned.to else { continue };
         match outcome {
             Done::Made => {
-                done.push(Change { path: planned.path.clone(), before: planned.now.clone(), after: to.clone() });
+                done.push(Change::new(planned.path.clone(), planned.now.clone(), to.clone()));
                 continue;
             }
             // A folder in which somebody keeps something is theirs by now, and nothing is lost.

@@ -36,6 +36,10 @@ pub(crate) struct Gathered {
     pub patches: Vec<Patch>,
     /// Held so that none of the sessions below goes on meanwhile.
     pub leases: Vec<Lease>,
+    /// The session itself and those below it.
+    pub sessions: HashSet<SessionId>,
+    /// Since when, in Unix milliseconds.
+    pub since: u64,
 }
 
 /// What is done with the sessions below.
@@ -62,15 +66,15 @@ pub(crate) async fn gather(
     how: Below<'_>,
 ) -> Result<Gathered, SessionError> {
     let from = point.map_or(0, |point| point.at);
-    let mut gathered = Gathered { patches: own(history, from, point, true), leases: Vec::new() };
     let since = since(history, point);
-    let mut seen = HashSet::from([id.clone()]);
+    let sessions = HashSet::from([id.clone()]);
+    let mut gathered = Gathered { patches: own(history, from, point, true), leases: Vec::new(), sessions, since };
     let mut levels: Vec<(SessionId, bool, u32)> = Vec::new();
     for (below, is_ours) in below(journal, id, history.messages().get(from..).unwrap_or_default()).await? {
         levels.push((below, is_ours, 1));
     }
     while let Some((id, is_ours, level)) = levels.pop() {
-        if level > MAX_DEPTH || seen.len() > MAX_BELOW || !seen.insert(id.clone()) {
+        if level > MAX_DEPTH || gathered.sessions.len() > MAX_BELOW || !gathered.sessions.insert(id.clone()) {
             continue;
         }
         let Some(record) = journal.session(&id).await?.filter(|record| record.time.updated >= since) else { continue };
@@ -96,7 +100,7 @@ pub(crate) async fn gather(
 }
 
 /// What the messages of one session say, the latest first.
-fn own(history: &History, from: usize, point: Option<&Point>, is_ours: bool) -> Vec<Patch> {
+pub(super) fn own(history: &History, from: usize, point: Option<&Point>, is_ours: bool) -> Vec<Patch> {
     let mut patches = Vec::new();
     let mut latest = 0;
     for (at, turned) in history.messages().iter().enumerate().skip(from) {

@@ -87,10 +87,22 @@ pub struct Fate {
 pub enum Why {
     /// Somebody else changed it since. It can be forced.
     Theirs,
+    /// Nobody knows whether it was changed for this, and why. It can be forced.
+    Doubtful(String),
     /// What it was is not known, and why.
     Uncovered(String),
     /// It could not be done, and why.
     Failed(String),
+}
+
+impl Why {
+    /// Whether it is done where that is forced.
+    pub fn is_forcible(&self) -> bool {
+        match self {
+            Why::Theirs | Why::Doubtful(_) => true,
+            Why::Uncovered(_) | Why::Failed(_) => false,
+        }
+    }
 }
 
 impl Force {

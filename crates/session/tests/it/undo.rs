@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use haft_llm::Step;
 use haft_permission::Asker;
 use haft_project::{Planned, Recorder, Standing};
-use haft_protocol::{AskedBy, Event, FileStatus, History, Id, Message, Part, PartKind, Revert};
+use haft_protocol::{AskedBy, Clock, Event, FileStatus, History, Id, Message, Part, PartKind, Revert};
 use haft_session::{Fate, Force, NewSession, Prompt, Rewind, Rewound, Session, SessionError, To, Why};
 use haft_snapshot::{Change, Hash, State};
 use serde_json::json;
@@ -75,6 +75,7 @@ fn told(rewound: &Rewound) -> String {
         let left = match &fate.left {
             None => "",
             Some(Why::Theirs) => " theirs",
+            Some(Why::Doubtful(_)) => " doubtful",
             Some(Why::Uncovered(_)) => " uncovered",
             Some(Why::Failed(_)) => " failed",
         };
@@ -300,7 +301,7 @@ async fn killed_on_the_way(scene: &mut Scene, steps: &[(&str, &str)], to_end: bo
         State::File { content: keep.put(text.as_bytes()).unwrap(), size: text.len() as u64, mode }
     };
     let path = scene.project().join("a.rs");
-    let list = steps.iter().map(|(from, to)| Change { path: path.clone(), before: file(from), after: file(to) });
+    let list = steps.iter().map(|(from, to)| Change::new(path.clone(), file(from), file(to)));
     let hash = keep.put_changes(&list.collect::<Vec<_>>()).unwrap();
     let mut record = until_free(scene, &id).await;
     let stands = record.revert.clone().unwrap();
@@ -394,7 +395,7 @@ async fn a_file_that_reads_like_a_list_of_changes_tells_undo_nothing() {
     fs::write(&victim, "mine\n").unwrap();
     // The content of `a.rs` says what would remove the victim, and the model knows the hash of what it wrote.
     let mine = State::File { content: Hash::of(b"mine\n"), size: 5, mode: 0o644 };
-    let change = Change { path: victim.clone(), before: State::Absent, after: mine };
+    let change = Change::new(victim.clone(), State::Absent, mine);
     let hostile = serde_json::to_string(&[change]).unwrap();
     scene.model(vec![write("list", &hostile)]).model(vec![says("Done.")]);
     let session = scene.session().await;
@@ -621,7 +622,7 @@ async fn what_a_command_did_that_was_cut_off_goes_back_where_that_is_forced() {
     scene.put("new.rs", "new\n");
 
     let session = Session::open(scene.setup(), &id).await.unwrap();
-    assert_eq!(told(&session.undo().await.unwrap()), "a.rs stays uncovered, new.rs stays uncovered");
+    assert_eq!(told(&session.undo().await.unwrap()), "a.rs stays doubtful, new.rs stays doubtful");
     assert_eq!(scene.files(), "a.rs=three new.rs=new");
     session.redo().await.unwrap();
     let all = Rewind { force: Force::Everything, ..Rewind::to(To::Back) };
@@ -687,5 +688,34 @@ async fn what_a_job_does_after_its_turn_counts_and_is_taken_back() {
     late("later");
     session.undo().await.unwrap();
     session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=one");
+}
+
+#[tokio::test]
+async fn what_another_session_did_while_a_command_ran_stays() {
+    let mut scene = scene();
+    scene.model(vec![write("mine", "of the call\n")]).model(vec![says("First.")]);
+    scene.other("second", vec![vec![edit("one", "two")], vec![says("Second.")]]);
+    let setup = scene.setup();
+    let commands = setup.options.past.clone().unwrap().snapshots;
+    let session = Session::create(setup, NewSession::default()).await.unwrap();
+    session.prompt(Prompt::text("first")).await.unwrap();
+    let message_id = scene.history(&session).await.messages()[1].info.id().clone();
+    let call = Some(AskedBy { message_id, call_id: "call".to_owned() });
+    let command = commands.before_command(&Asker { session: session.id().clone(), call });
+    scene.put("b", "of the command\n");
+    // Another process, with another session.
+    let setup = haft_session::Setup { clock: Clock::scripted(2_000_000), ..scene.setup() };
+    let other = Session::create(setup, NewSession::default()).await.unwrap();
+    other.prompt(Prompt::text("second")).await.unwrap();
+    commands.after_command(command, true);
+
+    let rewound = session.undo().await.unwrap();
+    assert_eq!(told(&rewound), "b +0 -1, mine +0 -1, a.rs stays doubtful");
+    let Some(Why::Doubtful(why)) = &rewound.files[2].left else { panic!("{rewound:?}") };
+    assert!(why.contains(&other.id().to_string()), "{why}");
+    assert_eq!(scene.files(), "a.rs=two");
+    // A tool knows what it did itself.
+    assert_eq!(told(&other.undo().await.unwrap()), "a.rs +1 -1");
     assert_eq!(scene.files(), "a.rs=one");
 }

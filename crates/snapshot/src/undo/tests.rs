@@ -22,7 +22,7 @@ fn state(word: &str) -> State {
 fn check(changes: &[&str], now: &[&str], forced: &[&str], want: &[&str]) {
     let changes = changes.iter().rev().map(|row| {
         let words: Vec<&str> = row.split(' ').collect();
-        Step::back(Change { path: words[0].into(), before: state(words[1]), after: state(words[2]) })
+        Step::back(Change::new(words[0], state(words[1]), state(words[2])))
     });
     let stands = |path: &Path| {
         let row = now.iter().find(|row| Path::new(row.split(' ').next().unwrap()) == path);
@@ -40,6 +40,7 @@ fn check(changes: &[&str], now: &[&str], forced: &[&str], want: &[&str]) {
             let left = match &planned.left {
                 None => "",
                 Some(Left::Theirs) => " theirs",
+                Some(Left::Doubtful { .. }) => " doubtful",
                 Some(Left::Uncovered { .. }) => " uncovered",
             };
             format!("{} {to}{left}", planned.path.display())
@@ -126,7 +127,10 @@ fn force_goes_all_the_way() {
 #[test]
 fn what_was_not_kept_stays_and_says_so() {
     check(&["/f ? b"], &["/f b"], &[], &["/f stays uncovered"]);
-    check(&["/f a ?"], &["/f b"], &[], &["/f stays uncovered"]);
+    // Nobody knows who made it what it is; what it was can be forced.
+    check(&["/f a ?"], &["/f b"], &[], &["/f stays doubtful"]);
+    check(&["/f a ?"], &["/f a"], &[], &["/f stays"]);
+    check(&["/f a ?", "/f b c"], &["/f c"], &[], &["/f b doubtful"]);
     check(&["/f a b"], &["/f ?"], &[], &["/f stays uncovered"]);
     check(&["/f ? b", "/f b c"], &["/f c"], &[], &["/f b uncovered"]);
     // Nobody knows what it would go back to.
@@ -153,7 +157,7 @@ fn what_goes_makes_room_for_what_comes() {
 fn changes_add_up() {
     let change = |row: &str| {
         let words: Vec<&str> = row.split(' ').collect();
-        Change { path: words[0].into(), before: state(words[1]), after: state(words[2]) }
+        Change::new(words[0], state(words[1]), state(words[2]))
     };
     let list = |rows: &[&str]| rows.iter().map(|row| change(row)).collect::<Vec<_>>();
     let done = together(list(&["/f b c", "/g - a"]), list(&["/f c a", "/g a -", "/h - b"]));

@@ -148,10 +148,14 @@ fn tell(rewound: &Rewound, record: &Record, as_json: bool, way: Way, is_done: bo
 }
 
 fn as_value(fate: &Fate) -> Value {
-    let left = fate.left.as_ref().map(|why| match why {
-        Why::Theirs => json!({ "why": "changed", "forcible": true }),
-        Why::Uncovered(text) => json!({ "why": "uncovered", "text": text, "forcible": false }),
-        Why::Failed(text) => json!({ "why": "failed", "text": text, "forcible": false }),
+    let left = fate.left.as_ref().map(|why| {
+        let (name, text) = match why {
+            Why::Theirs => ("changed", None),
+            Why::Doubtful(text) => ("doubtful", Some(text)),
+            Why::Uncovered(text) => ("uncovered", Some(text)),
+            Why::Failed(text) => ("failed", Some(text)),
+        };
+        json!({ "why": name, "text": text, "forcible": why.is_forcible() })
     });
     json!({ "path": fate.path.display().to_string(), "file": fate.file, "change": fate.diff, "left": left })
 }
@@ -176,11 +180,10 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
     for fate in &rewound.files {
         lines.extend(file_line(fate, paint));
         if let Some(why) = &fate.left {
+            forcible |= why.is_forcible();
             let text = match why {
-                Why::Theirs => {
-                    forcible = true;
-                    "it was changed since, and stays".to_owned()
-                }
+                Why::Theirs => "it was changed since, and stays".to_owned(),
+                Why::Doubtful(why) => format!("it stays: {why}"),
                 Why::Uncovered(why) => format!("not covered: {why}"),
                 Why::Failed(why) => format!("failed: {why}"),
             };

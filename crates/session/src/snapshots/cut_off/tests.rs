@@ -2,7 +2,7 @@ use std::fs;
 use std::process::Command;
 
 use haft_permission::Asker;
-use haft_project::{Commanded, Recorder};
+use haft_project::Recorder;
 use haft_protocol::{Clock, SessionId};
 use haft_snapshot::Hash;
 
@@ -274,11 +274,11 @@ fn what_was_seen_to_happen_is_not_judged_by_what_stands_there_now() {
     scene.put("a", "1");
     scene.wait();
     let snapshots = scene.snapshots(true);
-    let job = snapshots.before_command(&scene.asker());
-    for text in ["2", "1"] {
-        scene.put("a", text);
-        snapshots.after_command(Commanded(job.0), false);
-    }
+    snapshots.before_command(&scene.asker());
+    scene.put("a", "2");
+    let second = snapshots.before_command(&scene.asker());
+    scene.put("a", "1");
+    snapshots.after_command(second, true);
     drop(snapshots);
     // It went there and back: there is nothing to take back.
     assert_eq!(scene.settled(&scene.snapshots(true)), [""; 0]);
@@ -293,7 +293,7 @@ fn what_is_taken_back_while_a_command_runs_is_not_its_doing() {
     let snapshots = scene.snapshots(true);
     let keep = snapshots.keep();
     let file = |text: &str| State::File { content: keep.put(text.as_bytes()).unwrap(), size: 5, mode: 0o644 };
-    let back = |name: &str| Change { path: scene.at("top").join(name), before: file("agent"), after: file("first") };
+    let back = |name: &str| Change::new(scene.at("top").join(name), file("agent"), file("first"));
     let job = snapshots.before_command(&scene.asker());
     let other = Clock::scripted(99).mint();
     // One of them is not done, and then done by the command.

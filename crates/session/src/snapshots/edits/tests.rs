@@ -38,7 +38,7 @@ fn check(events: &str, want: &str) {
     for event in events.split(", ") {
         let words: Vec<&str> = event.split(' ').collect();
         let number = |word: &str| word[1..].parse::<u64>().unwrap();
-        let change = |before: &str, after: &str| Change { path: path(), before: state(before), after: state(after) };
+        let change = |before: &str, after: &str| Change::new(path(), state(before), state(after));
         match (words[0].as_bytes()[0], &words[1..]) {
             (b'+', [before, after]) => edits.announced(number(words[0]), &[change(before, after)]),
             (b'=', [after]) => edits.happened(number(words[0]), &[change("-", after)]),
@@ -110,7 +110,7 @@ fn what_is_not_kept_is_no_change_of_its_own() {
 fn what_no_look_finds_is_forgotten_and_there_is_room_for_so_many() {
     let mut edits = Edits::default();
     edits.command_begins();
-    let change = |at: usize| Change { path: format!("/{at}").into(), before: State::Absent, after: state("a") };
+    let change = |at: usize| Change::new(format!("/{at}"), State::Absent, state("a"));
     let changes: Vec<Change> = (0..MAX_EDITS + 5).map(change).collect();
     edits.announced(1, &changes);
     assert_eq!((edits.count, edits.has(&changes[MAX_EDITS].path)), (MAX_EDITS, false));
@@ -126,7 +126,7 @@ fn what_no_look_finds_is_forgotten_and_there_is_room_for_so_many() {
 #[test]
 fn what_is_done_while_no_command_runs_is_not_remembered() {
     let mut edits = Edits::default();
-    let change = Change { path: path(), before: State::Absent, after: state("a") };
+    let change = Change::new(path(), State::Absent, state("a"));
     edits.command_begins();
     edits.announced(1, std::slice::from_ref(&change));
     edits.command_ended();
