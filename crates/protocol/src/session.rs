@@ -105,6 +105,9 @@ pub struct Revert {
     /// Whether nothing is to be taken back any more once all of it is done.
     #[serde(rename = "toEnd", default, skip_serializing_if = "std::ops::Not::not")]
     pub to_end: bool,
+    /// When it was taken back, in Unix milliseconds: what sessions below do later is no part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
 }
 
 /// How one file differs between two moments.

@@ -70,7 +70,9 @@ impl Hand<'_> {
         let gathered = match &target {
             Some(point) => {
                 let below = Below::Hold(self.clock, self.past);
-                gather(self.journal, &self.record.id, self.history, Some(point), below).await?
+                let gathered = gather(self.journal, &self.record.id, self.history, Some(point), below).await?;
+                let is_forth = stands.as_ref().is_some_and(|stands| stands.at < point.at);
+                if is_forth { gathered.until(&self.record.id, self.taken_back_at()) } else { gathered }
             }
             None => Gathered::default(),
         };
@@ -104,7 +106,12 @@ impl Hand<'_> {
         let aim = target.clone().or(stands);
         if let Some(aim) = aim.filter(|_| !intended.is_empty()) {
             let snapshot = Some(put(&past, ahead).await?);
-            self.store(Some(Revert { to_end: target.is_none(), ..revert(&aim, snapshot, None) })).await?;
+            let time = match &target {
+                Some(_) => Some(self.clock.now_ms()),
+                None => self.taken_back_at(),
+            };
+            let ahead = Revert { to_end: target.is_none(), ..revert(&aim, snapshot, None, time) };
+            self.store(Some(ahead)).await?;
         }
         let (make, planned, id) = (past.clone(), plan.clone(), self.record.id.clone());
         let outcomes = blocking(move || {
@@ -131,7 +138,7 @@ impl Hand<'_> {
             Some(point) => {
                 let diff = diff_text(&past, now.clone()).await?;
                 let snapshot = if now.is_empty() { None } else { Some(put(&past, now).await?) };
-                Some(revert(point, snapshot, Some(diff)))
+                Some(revert(point, snapshot, Some(diff), Some(self.clock.now_ms())))
             }
         };
         rewound.revert.clone_from(&revert);
@@ -153,7 +160,8 @@ impl Hand<'_> {
         let files = files.into_iter().map(fate).collect();
         let mut rewound = Rewound { files, prompts, revert: self.record.revert.clone(), notes: Vec::new() };
         if !rewind.only_look {
-            rewound.revert = target.map(|point| revert(&point, None, Some(String::new())));
+            let now = self.clock.now_ms();
+            rewound.revert = target.map(|point| revert(&point, None, Some(String::new()), Some(now)));
             self.store(rewound.revert.clone()).await?;
         }
         Ok(rewound)
@@ -182,7 +190,8 @@ impl Hand<'_> {
         if reverted.to_end {
             return self.store(None).await;
         }
-        self.store(Some(revert(&point, now.map(|hash| hash.to_string()), Some(String::new())))).await
+        let snapshot = now.map(|hash| hash.to_string());
+        self.store(Some(revert(&point, snapshot, Some(String::new()), reverted.time))).await
     }
 
     /// Makes final what is taken back, because something new is asked. Returns whether anything was.
@@ -190,6 +199,7 @@ impl Hand<'_> {
         self.settle().await?;
         let Some(point) = self.stands() else { return Ok(false) };
         let below = gather(self.journal, &self.record.id, self.history, Some(&point), Below::Read).await?;
+        let below = below.until(&self.record.id, self.taken_back_at());
         let mut events = commit::removed(self.record, self.history, &point);
         // What those below did is taken back with it, and must not be once more.
         let theirs = below.patches.iter().filter(|patch| patch.is_ours && patch.part.session_id != self.record.id);
@@ -199,6 +209,11 @@ impl Hand<'_> {
         events.push(self.updated());
         self.record_all(events).await?;
         Ok(true)
+    }
+
+    /// When what is taken back was, in Unix milliseconds.
+    fn taken_back_at(&self) -> Option<u64> {
+        self.record.revert.as_ref()?.time
     }
 
     fn stands(&self) -> Option<Point> {
@@ -266,7 +281,10 @@ impl Hand<'_> {
         let all = gather(self.journal, &self.record.id, self.history, None, Below::Read).await?;
         let hidden = match &stands {
             None => Gathered::default(),
-            Some(point) => gather(self.journal, &self.record.id, self.history, Some(point), Below::Read).await?,
+            Some(point) => {
+                let hidden = gather(self.journal, &self.record.id, self.history, Some(point), Below::Read).await?;
+                hidden.until(&self.record.id, self.taken_back_at())
+            }
         };
         let tally = tally(past, Tally::default(), without(all.patches, &hidden)).await;
         let summary = tally.summary();
@@ -348,9 +366,9 @@ fn list(keep: &Keep, patch: &Patch) -> Vec<Change> {
     }
 }
 
-fn revert(point: &Point, snapshot: Option<String>, diff: Option<String>) -> Revert {
+fn revert(point: &Point, snapshot: Option<String>, diff: Option<String>, time: Option<u64>) -> Revert {
     let part_id = point.part.as_ref().map(|(id, _)| id.clone());
-    Revert { message_id: point.message.clone(), part_id, snapshot, diff, to_end: false }
+    Revert { message_id: point.message.clone(), part_id, snapshot, diff, to_end: false, time }
 }
 
 /// The patches of `changes`, whole ones as far as they fit.

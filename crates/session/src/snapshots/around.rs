@@ -320,7 +320,7 @@ impl Around {
             finding.eyes.went_before();
         }
         let Finding { eyes, changes, .. } = finding;
-        eyes.known.save();
+        eyes.loose.more |= !eyes.known.save();
         changes
     }
 

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use haft_project::{Diff, Seen, Standing, Tracked, Tree};
 use haft_snapshot::{Change, Keep, State};
@@ -59,21 +60,30 @@ pub(super) fn changes(
     gone.sort_unstable();
     gone.dedup();
     for path in gone {
-        if !is_told(&path, &State::Absent) && changes.len() < MAX_NAMED {
-            changes.extend(before.change(&path, None, &State::Absent));
+        let now = standing(keep, &path);
+        if !is_told(&path, &now) && changes.len() < MAX_NAMED {
+            changes.extend(before.change(&path, None, &now));
         }
     }
     changes
 }
 
-/// Whether a path is gone that may have been there at the time `since`: the folder in which it or what held it was has
-/// changed.
+/// Whether a file is gone that may have been there at the time `since`: a folder that has changed stands there, or the folder
+/// in which it or what held it was has changed.
 fn went(path: &Path, since: i64) -> bool {
-    if !matches!(Standing::at(path), Standing::Nothing) {
-        return false;
-    }
-    let above = path.ancestors().skip(1).find_map(|folder| folder.symlink_metadata().ok());
-    above.is_some_and(|above| above.ctime().saturating_mul(1_000_000_000).saturating_add(above.ctime_nsec()) >= since)
+    let about = match Standing::at(path) {
+        Standing::Nothing => path.ancestors().skip(1).find_map(|folder| folder.symlink_metadata().ok()),
+        Standing::Folder { .. } => path.symlink_metadata().ok(),
+        Standing::File { .. } | Standing::Link { .. } | Standing::Other(_) => None,
+    };
+    about.is_some_and(|about| about.ctime().saturating_mul(1_000_000_000).saturating_add(about.ctime_nsec()) >= since)
+}
+
+/// Whether what stands at a path was made before the time `since`, as far as the file system tells.
+fn is_older(path: &Path, since: i64) -> bool {
+    let born = path.symlink_metadata().and_then(|about| about.created()).ok();
+    let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    born.is_some_and(|born| i64::try_from(born.as_nanos()).is_ok_and(|born| born < since))
 }
 
 fn standing(keep: &Keep, path: &Path) -> State {
@@ -136,6 +146,10 @@ impl Before<'_> {
                     Some(Err(error)) => unkept(&error),
                     None => State::unkept("the repository does not give its old content"),
                 }
+            }
+            // It was ignored, or somewhere else.
+            (_, None) if seen.is_some() && is_older(path, self.started.at.saturating_sub(TICK)) => {
+                State::unkept("it is older than the command, and nobody looked at it before")
             }
             (_, None) => State::Absent,
         }

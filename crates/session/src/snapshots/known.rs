@@ -13,6 +13,8 @@ use super::ledger::private;
 
 /// Largest memory of one tree, in bytes. A larger one is begun anew, and the files are read again.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Longest line in it, in bytes: a path may be 4 KiB long, and each byte be written as six.
+const MAX_LINE: u64 = 32 * 1024;
 
 /// The inode of what is not there; then `changed` is a time at which it was gone.
 const GONE: u64 = 0;
@@ -54,7 +56,9 @@ pub(super) struct Known {
     path: Option<PathBuf>,
     loaded: bool,
     old: HashMap<PathBuf, Old>,
-    new: Vec<Line>,
+    /// Lines that are not in the file yet.
+    new: Vec<u8>,
+    /// How long the file is.
     bytes: u64,
 }
 
@@ -142,7 +146,7 @@ impl Known {
 
     /// Whether what is added is there for another process.
     pub(super) fn lasts(&self, path: &Path) -> bool {
-        self.path.is_some() && path.to_str().is_some() && self.bytes < MAX_BYTES
+        self.path.is_some() && path.to_str().is_some() && self.bytes + self.new.len() as u64 + MAX_LINE <= MAX_BYTES
     }
 
     /// Something stands at the path.
@@ -193,27 +197,28 @@ impl Known {
     fn push(&mut self, path: &Path, seen: &Seen, hash: Hash) {
         // One that is no text is read again.
         let Some(path) = path.to_str() else { return };
-        self.new.push(line(path, seen, hash));
+        write_line(&mut self.new, &line(path, seen, hash));
     }
 
-    /// Writes what is new behind the rest. The old is not needed any more: the tree knows.
-    pub(super) fn save(&mut self) {
+    /// Writes what is new behind the rest. The old is not needed any more: the tree knows. Whether all of it is written; where
+    /// it cannot be, nothing lasts from now on.
+    pub(super) fn save(&mut self) -> bool {
         self.old = HashMap::new();
         let new = std::mem::take(&mut self.new);
-        let Some(path) = self.path.as_ref().filter(|_| !new.is_empty()) else { return };
-        let mut text = Vec::new();
-        new.iter().for_each(|line| write_line(&mut text, line));
-        if self.bytes + text.len() as u64 > MAX_BYTES {
-            return;
-        }
+        let Some(path) = self.path.as_ref().filter(|_| !new.is_empty()) else { return true };
         let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         let written = open()
             .or_else(|_| path.parent().map_or(Ok(()), private).and_then(|()| open()))
-            .and_then(|mut file| file.write_all(&text));
+            .and_then(|mut file| file.write_all(&new));
         match written {
-            Ok(()) => self.bytes += text.len() as u64,
-            Err(error) => tracing::debug!(%error, path = %path.display(), "what is kept is not remembered"),
+            Ok(()) => self.bytes += new.len() as u64,
+            Err(error) => {
+                tracing::debug!(%error, path = %path.display(), "what is kept is not remembered");
+                self.path = None;
+                return false;
+            }
         }
+        true
     }
 }
 

@@ -42,6 +42,15 @@ pub(crate) struct Gathered {
     pub since: u64,
 }
 
+impl Gathered {
+    /// Without what others than the session `id` did after the time `until`, in Unix milliseconds.
+    pub(super) fn until(mut self, id: &SessionId, until: Option<u64>) -> Self {
+        let is_later = |patch: &Patch| patch.part.session_id != *id && until.is_some_and(|until| patch.time > until);
+        self.patches.retain(|patch| !is_later(patch));
+        self
+    }
+}
+
 /// What is done with the sessions below.
 #[derive(Clone, Copy)]
 pub(crate) enum Below<'a> {

@@ -53,7 +53,11 @@ pub(crate) async fn diffs(
     let patches = gather(journal, id, &history, from.as_ref(), Below::Read).await?.patches;
     let hidden = match &until {
         None => Gathered::default(),
-        Some(until) => gather(journal, id, &history, Some(until), Below::Read).await?,
+        Some(point) => {
+            let hidden = gather(journal, id, &history, Some(point), Below::Read).await?;
+            let time = record.revert.and_then(|revert| revert.time).filter(|_| prompt.is_none());
+            hidden.until(id, time)
+        }
     };
     let patches = without(patches, &hidden);
     Ok(tally(past, Tally::default(), patches).await.diffs())

@@ -205,6 +205,38 @@ async fn what_a_task_did_is_taken_back_where_it_was_asked_for() {
 }
 
 #[tokio::test]
+async fn what_a_task_does_later_is_no_part_of_what_was_taken_back() {
+    let mut scene = scene();
+    scene.agents[2].mode = Some(haft_session::Mode::Subagent);
+    let task = json!({ "description": "mend", "prompt": "the task", "subagent_type": "explore" });
+    let later = vec![write("later.txt", "later\n")];
+    scene.other("the task", vec![vec![write("c.txt", "c\n")], vec![says("Mended.")], later, vec![says("Done.")]]);
+    scene.model(vec![call("task", task)]).model(vec![says("First.")]).model(vec![says("Second.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("go")).await.unwrap();
+    session.undo().await.unwrap();
+    let id = scene.journal.children(session.id(), 9).await.unwrap().remove(0).id;
+    let setup = haft_session::Setup { clock: Clock::scripted(2_000_000), ..scene.setup() };
+    let child = Session::open(setup, &id).await.unwrap();
+    child.prompt(Prompt::text("more of it")).await.unwrap();
+    drop(child);
+    until_free(&scene, &id).await;
+    assert_eq!(scene.files(), "a.rs=one later.txt=later");
+    // Neither bringing it again nor making it final touches that.
+    let look = Session::open(scene.setup(), &id).await.unwrap();
+    let is_forth = Rewind { only_look: true, ..Rewind::to(To::Forth) };
+    assert_eq!(told(&session.rewind(is_forth).await.unwrap()), "c.txt +1 -0");
+    let patches = |history: &History| {
+        let parts = history.messages().iter().flat_map(|turned| &turned.parts);
+        parts.filter(|part| matches!(part.kind, PartKind::Patch { .. })).count()
+    };
+    assert_eq!(patches(&scene.history(&look).await), 2);
+    session.prompt(Prompt::text("else")).await.unwrap();
+    assert_eq!(patches(&scene.history(&look).await), 1);
+    assert_eq!(told(&look.undo().await.unwrap()), "later.txt +0 -1");
+}
+
+#[tokio::test]
 async fn a_part_of_an_answer_can_be_taken_back() {
     let mut scene = scene();
     scene.model(vec![says("Both."), edit("one", "two"), write("b.txt", "b\n")]).model(vec![says("Done.")]);

@@ -335,3 +335,49 @@ fn what_another_session_did_meanwhile_is_not_named() {
         assert!(!next.was_cut_off(&scene.session));
     }
 }
+
+#[test]
+fn what_nobody_had_looked_at_is_not_taken_for_new() {
+    let scene = Scene::new();
+    scene.put(".gitignore", "*.env\n");
+    scene.put("my.env", "mine");
+    scene.wait();
+    let snapshots = scene.snapshots(true);
+    snapshots.before_command(&scene.asker());
+    drop(snapshots);
+    fs::remove_file(scene.at("top/.gitignore")).unwrap();
+    // By itself, and changed as well.
+    scene.put("my.env", "changed");
+    scene.put("new", "new");
+    let unknown = "it is older than the command, and nobody looked at it before";
+    let want = [format!("my.env Unkept {{ why: {unknown:?} }}"), "new -".to_owned(), ".gitignore *.env\n".to_owned()];
+    assert_eq!(scene.settled(&scene.snapshots(true)), want);
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_found() {
+    let scene = Scene::new();
+    scene.put("a", "mine");
+    scene.wait();
+    let snapshots = scene.snapshots(true);
+    snapshots.before_command(&scene.asker());
+    drop(snapshots);
+    fs::remove_file(scene.at("top/a")).unwrap();
+    scene.put("a/b", "b");
+    assert_eq!(scene.settled(&scene.snapshots(true)), ["a/b -", "a mine"]);
+}
+
+#[test]
+fn without_a_memory_that_can_be_written_nothing_is_taken_for_new() {
+    let scene = Scene::new();
+    // Nothing can be written there.
+    fs::write(scene.at("trees"), "").unwrap();
+    scene.put("mine", "mine");
+    scene.wait();
+    let snapshots = scene.snapshots(true);
+    snapshots.before_command(&scene.asker());
+    drop(snapshots);
+    scene.put("mine", "changed");
+    let want = "mine Unkept { why: \"it is not known what it was\" }";
+    assert_eq!(scene.settled(&scene.snapshots(true)), [want]);
+}
