@@ -120,7 +120,7 @@ impl Hand<'_> {
             snapshots.rewinding(&id, intended, || planned.iter().map(&mut make).collect::<Vec<_>>())
         })
         .await?;
-        let done = settle_fates(&mut rewound.files, &plan, &outcomes);
+        let done = settle_fates(&mut rewound, &plan, &outcomes, &rewind.force);
         let now = match &target {
             None => {
                 self.keep_forced(&past, &taken_back, &done).await?;
@@ -154,7 +154,15 @@ impl Hand<'_> {
         gathered: &Gathered,
         prompts: Vec<String>,
     ) -> Result<Rewound, SessionError> {
-        let files: HashSet<&String> = gathered.patches.iter().flat_map(|patch| &patch.files).collect();
+        let mut files: Vec<&String> = gathered.patches.iter().flat_map(|patch| &patch.files).collect();
+        let from = target.as_ref().map_or(usize::MAX, |point| point.at);
+        let is_call = |part: &Part| matches!(part.kind, PartKind::Tool { .. });
+        // What calls did while nothing was remembered nobody knows file by file.
+        if self.history.messages().iter().skip(from).flat_map(|turned| &turned.parts).any(is_call) {
+            files.push(&self.record.directory);
+        }
+        files.sort_unstable();
+        files.dedup();
         let why = || Some(Why::Uncovered("nothing is remembered of files here: `snapshot` is false".to_owned()));
         let fate = |path: &String| Fate { path: path.into(), file: path.clone(), diff: None, left: why() };
         let files = files.into_iter().map(fate).collect();

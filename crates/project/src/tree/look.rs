@@ -38,8 +38,8 @@ pub struct Look<S> {
     pub is_first: bool,
     /// When it began, in nanoseconds since the Unix epoch.
     pub at: i64,
-    /// Folders that could not be read. What is in them counts as it was.
-    pub unread: usize,
+    /// Folders that can be read no more. What is in them counts as it was.
+    pub unread: Vec<PathBuf>,
 }
 
 /// A file, a link or a folder that looks other than before, or that may have changed all the same.
@@ -103,6 +103,8 @@ enum Found<S> {
     Read(usize, Box<Folder<S>>, Vec<Diff<S>>),
     /// It is gone.
     Gone(usize),
+    /// It can be read no more.
+    Unread(usize),
 }
 
 struct Shared {
@@ -111,7 +113,6 @@ struct Shared {
     /// The next free place for a folder.
     next: AtomicUsize,
     entries: AtomicUsize,
-    unread: AtomicUsize,
     full: AtomicBool,
     /// Whether nothing is known of the tree: then what is found is no change.
     is_first: bool,
@@ -152,7 +153,6 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             more: Condvar::new(),
             next: AtomicUsize::new(self.folders.len().max(1)),
             entries: AtomicUsize::new(0),
-            unread: AtomicUsize::new(0),
             full: AtomicBool::new(false),
             is_first: self.folders.is_empty(),
             deaf: AtomicBool::new(false),
@@ -189,7 +189,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             return Err(Refused::TooLarge(self.root.clone()));
         }
         self.folders.resize_with(shared.next.into_inner(), || None);
-        let diffs = self.settle(found, now);
+        let (diffs, unread) = self.settle(found, now);
         if self.folders.first().is_none_or(Option::is_none) {
             self.folders.clear();
             self.watched = false;
@@ -197,7 +197,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         }
         self.listen(watches);
         self.watched &= !shared.linked.into_inner();
-        Ok(Look { diffs, is_first: shared.is_first, at: now, unread: shared.unread.into_inner() })
+        Ok(Look { diffs, is_first: shared.is_first, at: now, unread })
     }
 
     fn top(&self) -> Task {
@@ -208,8 +208,8 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
     }
 
     /// Takes over what was found.
-    fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> Vec<Diff<S>> {
-        let (mut diffs, mut gone) = (Vec::new(), Vec::new());
+    fn settle(&mut self, found: Vec<Found<S>>, now: i64) -> (Vec<Diff<S>>, Vec<PathBuf>) {
+        let (mut diffs, mut gone, mut unread) = (Vec::new(), Vec::new(), Vec::new());
         for found in found {
             match found {
                 Found::Files(at, files) => {
@@ -237,10 +237,16 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
                     gone.extend(old.into_iter().flat_map(|old| old.below).filter(|below| !stay.contains(below)));
                 }
                 Found::Gone(at) => gone.push(at),
+                Found::Unread(at) => {
+                    if let Some(Some(folder)) = self.folders.get_mut(at) {
+                        folder.unread = true;
+                    }
+                    unread.push(self.path(at));
+                }
             }
         }
         gone.into_iter().for_each(|at| self.remove(at, false, &mut diffs));
-        joined(diffs)
+        (joined(diffs), unread)
     }
 
     /// Takes a folder out with all below it. What is ignored now, and not gone, is no change. `with_all` says that the one
@@ -361,8 +367,10 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
 
     /// A folder that cannot be read: what was in it counts as it was, and what is found in it later is not new.
     fn unread(&mut self, task: &Task) {
-        self.shared.unread.fetch_add(1, Ordering::Relaxed);
-        if self.tree.folders.get(task.at).is_some_and(Option::is_some) {
+        if let Some(known) = self.tree.folders.get(task.at).and_then(Option::as_ref) {
+            if !known.unread {
+                self.found.push(Found::Unread(task.at));
+            }
             return;
         }
         let ignored = task.fresh.clone().unwrap_or_else(|| Ignored::around(&self.tree.root));
@@ -377,6 +385,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         if let (Some(known), None) = (known, &task.fresh)
             && known.seen == seen
             && !known.doubtful
+            && !known.unread
             && let Some(files) = self.files(known, &dir)
         {
             self.below(&task, &dir, known.below.iter().map(|at| (*at, None)));

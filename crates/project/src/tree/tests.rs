@@ -281,3 +281,20 @@ fn silence_is_believed_and_every_change_is_heard() {
     scene.put("dir/x/z=1");
     assert!(!scene.tree.is_quiet());
 }
+
+#[test]
+fn a_folder_that_can_be_read_no_more_is_told_once_and_counts_as_it_was() {
+    let mut scene = Scene::new(&["a", "dir/b=1"]);
+    scene.look();
+    let mode = |scene: &Scene, mode| fs::set_permissions(scene.path("dir"), fs::Permissions::from_mode(mode)).unwrap();
+    mode(&scene, 0);
+    // Who may do everything reads it all the same.
+    let want = if fs::read_dir(scene.path("dir")).is_err() { vec![scene.path("dir")] } else { Vec::new() };
+    let look = scene.tree.look().unwrap();
+    assert!(look.diffs.iter().all(|diff| matches!(diff.was, Was::Doubtful(..))), "{look:?}");
+    assert_eq!(look.unread, want);
+    assert_eq!(scene.tree.look().unwrap().unread, [""; 0].map(PathBuf::from));
+    mode(&scene, 0o755);
+    scene.put("dir/b=22");
+    assert_eq!(scene.look(), ["~dir/b"]);
+}

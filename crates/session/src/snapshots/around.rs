@@ -36,6 +36,12 @@ const THREADS: usize = 4;
 /// Most files that are written down with a command that begins, because nothing else would tell what they were.
 pub(super) const MAX_LOOSE: usize = 1000;
 
+/// What stands for the changes that are not recorded.
+fn not_recorded(path: PathBuf, why: impl Into<String>) -> Change {
+    let unkept = State::unkept(why);
+    Change { found: true, ..Change::new(path, unkept.clone(), unkept) }
+}
+
 /// Why nobody can tell whose doing a change is.
 const MAYBE_THEIRS: &str = "it changed while a command ran in the background, and nobody knows who did it";
 
@@ -287,10 +293,14 @@ impl Around {
                     tracing::warn!("what commands change is not recorded: {refused}");
                 }
                 // A folder that cannot be read now may be there later.
+                let why = format!("what commands change in it is not recorded: {refused}");
                 if !matches!(refused, Refused::Unreadable(_)) {
                     inner.tree = Err(refused);
                 }
-                Vec::new()
+                match is_commands {
+                    true => vec![not_recorded(self.ground.root.clone(), why)],
+                    false => Vec::new(),
+                }
             }
         }
     }
@@ -307,7 +317,7 @@ impl Around {
         let moved = look.diffs.iter().filter_map(Diff::left).map(|seen| seen.inode).collect();
         let keep = &self.keep;
         let eyes = Eyes { keep, edits: &self.edits, tree, repositories, known, loose, at, since, moved };
-        let mut finding = Finding { eyes, is_commands, changes: Vec::new(), unkept: Vec::new() };
+        let mut finding = Finding { eyes, is_commands, changes: Vec::new(), unkept: Vec::new(), more: 0 };
         look.diffs.into_iter().for_each(|diff| finding.take(diff));
         for place in 0..places {
             for diff in finding.eyes.tree.found_in(place) {
@@ -319,7 +329,15 @@ impl Around {
         if look.is_first {
             finding.eyes.went_before();
         }
-        let Finding { eyes, changes, .. } = finding;
+        let Finding { eyes, mut changes, more, .. } = finding;
+        if is_commands {
+            let why = "it can be read no more, and what changed in it is not known";
+            changes.extend(look.unread.into_iter().take(MAX_NAMED).map(|folder| not_recorded(folder, why)));
+        }
+        if more > 0 {
+            changes
+                .push(not_recorded(self.ground.root.clone(), format!("{more} more of its files were changed at once")));
+        }
         eyes.loose.more |= !eyes.known.save();
         changes
     }
@@ -338,19 +356,24 @@ struct Finding<'a> {
     changes: Vec<Change>,
     /// What is to be kept, and is not yet.
     unkept: Vec<Diff<Source>>,
+    /// How many changes there are besides, which are not named.
+    more: usize,
 }
 
 impl Finding<'_> {
     fn take(&mut self, diff: Diff<Source>) {
-        let Self { eyes, is_commands, changes, unkept } = self;
+        let Self { eyes, is_commands, changes, unkept, more } = self;
         eyes.loose.states.remove(&diff.path);
         if diff.now.is_none() {
             eyes.gone(&diff.path);
         }
         if *is_commands {
-            let more = eyes.changes(&diff, changes.len() < MAX_KEPT).into_iter();
-            let found = more.map(|change| Change { found: true, ..change });
-            changes.extend(found.take(MAX_NAMED.saturating_sub(changes.len())));
+            let found = eyes.changes(&diff, changes.len() < MAX_KEPT);
+            if changes.len() < MAX_NAMED {
+                changes.extend(found.into_iter().map(|change| Change { found: true, ..change }));
+            } else {
+                *more += found.len();
+            }
         } else if eyes.note(&diff) {
             unkept.push(diff);
             if unkept.len() >= AT_ONCE {

@@ -8,7 +8,7 @@ use haft_snapshot::undo::{Left, Planned, same};
 use haft_snapshot::{Change, Keep, State};
 
 use super::disk::Done;
-use super::wanted::{Fate, Why};
+use super::wanted::{Fate, Force, Rewound, Why};
 use crate::snapshots::diffs::{self, file_diff, within};
 
 /// What is planned, as it is told.
@@ -34,7 +34,8 @@ fn is_folder(state: &State) -> bool {
 }
 
 /// Takes down what came of each file, and returns what was really changed.
-pub(super) fn settle_fates(fates: &mut [Fate], plan: &[Planned], outcomes: &[Done]) -> Vec<Change> {
+pub(super) fn settle_fates(rewound: &mut Rewound, plan: &[Planned], outcomes: &[Done], force: &Force) -> Vec<Change> {
+    let Rewound { files: fates, notes, .. } = rewound;
     let mut done = Vec::new();
     for ((fate, planned), outcome) in fates.iter_mut().zip(plan).zip(outcomes) {
         let Some(to) = &planned.to else { continue };
@@ -44,7 +45,9 @@ pub(super) fn settle_fates(fates: &mut [Fate], plan: &[Planned], outcomes: &[Don
                 continue;
             }
             // A folder in which somebody keeps something is theirs by now, and nothing is lost.
-            Done::Holds if *to == State::Absent => {}
+            Done::Holds if *to == State::Absent && !force.covers(&planned.path) => {
+                notes.push(format!("{} stays: it holds something else", fate.file));
+            }
             Done::Holds => fate.left = Some(Why::Failed("the folder there is not empty".to_owned())),
             Done::Theirs => fate.left = Some(Why::Theirs),
             Done::Failed(why) => fate.left = Some(Why::Failed(why.clone())),

@@ -166,6 +166,7 @@ async fn what_somebody_changed_since_stays_unless_it_is_forced_and_then_comes_ba
     scene.put("new/mine", "mine\n");
     let rewound = session.undo().await.unwrap();
     assert_eq!(told(&rewound), "b.txt +0 -1, new stays, a.rs stays theirs");
+    assert_eq!(rewound.notes, ["new/ stays: it holds something else"]);
     assert!(rewound.is_partial());
     assert_eq!(scene.files(), "a.rs=mine new/ new/mine=mine");
     // It can be brought again without the forced file, and forced both ways.
@@ -390,6 +391,8 @@ async fn a_stored_session_is_taken_back_without_a_model_and_not_while_another_is
     assert_eq!((told(&rewound).as_str(), scene.files().as_str()), ("a.rs +1 -1", "a.rs=two new/ new/b.txt=b"));
     // Without what remembers files, only words are taken back, and that is told.
     let rewound = Session::rewind_stored(journal, clock, gate, None, &id, &rewind).await.unwrap();
+    let all = "project stays uncovered, a.rs stays uncovered, ";
+    assert!(told(&rewound).starts_with(all), "{rewound:?}");
     assert!(rewound.files.iter().all(|fate| matches!(fate.left, Some(Why::Uncovered(_)))), "{rewound:?}");
     assert_eq!(scene.files(), "a.rs=two new/ new/b.txt=b");
     let unknown = haft_protocol::SessionId::parse("ses_none").unwrap();

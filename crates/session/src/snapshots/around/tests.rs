@@ -270,7 +270,7 @@ fn what_a_tool_writes_before_a_file_is_kept_is_no_commands() {
         since: i64::MIN,
         moved: HashSet::new(),
     };
-    let mut finding = Finding { eyes, is_commands: false, changes: Vec::new(), unkept: Vec::new() };
+    let mut finding = Finding { eyes, is_commands: false, changes: Vec::new(), unkept: Vec::new(), more: 0 };
     found.into_iter().for_each(|diff| finding.take(diff));
     scene.edit("a", "tool");
     finding.keep();
@@ -344,10 +344,15 @@ fn a_home_is_refused() {
     let top = folder.path().canonicalize().unwrap();
     let ground = Ground { root: top.clone(), home: Some(top.join("me")), ..Ground::default() };
     let around = Around::new(Keep::new(top.join("keep")), ground);
-    assert_eq!(around.survey(), Err(Refused::Home(top)));
+    assert_eq!(around.survey(), Err(Refused::Home(top.clone())));
     let asker = Asker { session: Clock::scripted(1).mint(), call: None };
     let (number, _) = around.before(&asker, |_| 1);
-    assert_eq!(around.after(number, true).unwrap().1, []);
+    // Who takes it back hears of it.
+    let (_, changes) = around.after(number, true).unwrap();
+    let [Change { path, before: State::Unkept { why }, after: State::Unkept { .. }, .. }] = &changes[..] else {
+        panic!("{changes:?}")
+    };
+    assert!(*path == top && why.contains("holds everything of the user's"), "{changes:?}");
 }
 
 /// A repository in `top` with all that is there committed.
