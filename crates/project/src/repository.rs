@@ -111,6 +111,28 @@ impl Tracked {
     }
 }
 
+/// The names alone of what an index tracks.
+#[derive(Debug)]
+pub(crate) struct Names {
+    top: PathBuf,
+    index: Index,
+}
+
+impl Names {
+    /// Those of the work tree `top`. `None` where there is no index that can be understood.
+    pub(crate) fn read(top: &Path) -> Option<Self> {
+        let index = Index::read(&git_folder(top)?.join("index"), is_sha256(&place::repository(top)))?;
+        Some(Self { top: top.to_owned(), index })
+    }
+
+    /// Whether the file at the absolute `path` is tracked, or something in the folder there.
+    pub(crate) fn has(&self, path: &Path, is_folder: bool) -> bool {
+        let below = path.as_os_str().as_bytes().strip_prefix(self.top.as_os_str().as_bytes());
+        let below = below.and_then(|below| below.strip_prefix(b"/"));
+        below.is_some_and(|below| if is_folder { self.index.has_below(below) } else { self.index.has(below) })
+    }
+}
+
 /// The folder of a work tree's own index.
 fn git_folder(top: &Path) -> Option<PathBuf> {
     let git = top.join(".git");

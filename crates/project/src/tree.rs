@@ -1,13 +1,14 @@
 //! A folder and all below it as it looked last, so that a look costs what one call for each file costs, and says what has
 //! changed since.
 //!
-//! Names of a folder that did not change are not read again. What is ignored is no part of it, nor are `.git`, the folders
-//! that are left out, files under the names that haft's own have while they are written, and file systems that hold no files. A file that changed within the clock's grain of the last look
+//! Names of a folder that did not change are not read again. What is ignored is no part of it, unless git tracks it, nor are
+//! `.git`, the folders that are left out, files under the names that haft's own have while they are written, and file systems that hold no files. A file that changed within the clock's grain of the last look
 //! cannot be told by its times; it is named as doubtful.
 
 mod folder;
 mod look;
 mod seen;
+mod tracked;
 mod watch;
 
 use std::ffi::OsStr;

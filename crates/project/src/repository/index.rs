@@ -157,6 +157,18 @@ impl Index {
         self.entries.get(at)
     }
 
+    /// Whether the file at `path` is tracked.
+    pub(super) fn has(&self, path: &[u8]) -> bool {
+        self.entries.binary_search_by(|entry| self.path(entry).cmp(path)).is_ok()
+    }
+
+    /// Whether something in the folder at `path` is tracked.
+    pub(super) fn has_below(&self, path: &[u8]) -> bool {
+        let below = [path, b"/"].concat();
+        let first = self.entries.partition_point(|entry| self.path(entry) < below.as_slice());
+        self.entries.get(first).is_some_and(|entry| self.path(entry).starts_with(&below))
+    }
+
     /// Whether the file could have changed after git had looked at it, without looking other.
     pub(super) fn is_racy(&self, entry: &Entry) -> bool {
         entry.modified >= self.written

@@ -16,6 +16,8 @@ pub(super) struct Folder<S> {
     pub(super) doubtful: bool,
     /// Whether it could not be read.
     pub(super) unread: bool,
+    /// Whether it is ignored itself: only what git tracks of it is looked at.
+    pub(super) within: bool,
     /// Tells whether the files that say what is ignored are what they were.
     pub(super) rules: u64,
     /// What is ignored here.
@@ -46,6 +48,7 @@ impl<S> Folder<S> {
             seen,
             doubtful: true,
             unread: false,
+            within: false,
             rules: 0,
             ignored,
             names: Vec::new(),

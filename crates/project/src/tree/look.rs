@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, OFlags, Stat, fstat, statat};
 use rustix::io::Errno;
 
-use super::folder::Folder;
+use super::folder::{File, Folder};
+use super::tracked::TrackedNames;
 use super::watch::Watch;
 use super::{Refused, Seen, Spot, Tree};
 use crate::door;
@@ -51,10 +52,22 @@ pub struct Diff<S> {
     pub was: Was<S>,
     /// How it looks now; `None` where it is gone.
     pub now: Option<Seen>,
-    /// Where what is known of it now is kept; `None` for what is gone, and for folders.
+    /// Where what is known of it now is kept; `None` for what is gone or is ignored from now on, and for folders.
     pub spot: Option<Spot>,
     /// It may change without looking other, because it has changed just now.
     pub doubtful: bool,
+}
+
+impl<S: Clone> File<S> {
+    /// What became of a file that is looked at for the last time; `None` where that is nothing.
+    fn last(&self, path: PathBuf, now: Option<Seen>) -> Option<Diff<S>> {
+        let was = match now {
+            Some(now) if now == self.seen && !self.doubtful => return None,
+            Some(now) if now == self.seen => Was::Doubtful(self.seen, self.source.clone()),
+            _ => Was::Seen(self.seen, self.source.clone()),
+        };
+        Some(Diff { path, was, now, spot: None, doubtful: false })
+    }
 }
 
 impl<S> Diff<S> {
@@ -93,6 +106,19 @@ struct Task {
     fresh: Option<Ignored>,
     /// Whether what was not seen in it before is new; else it may have been ignored.
     is_new: bool,
+    /// Whether it is ignored itself, and holds what git tracks.
+    within: bool,
+}
+
+/// Why a folder is no part of the tree any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Out {
+    /// It is gone, or cannot be looked at.
+    Gone,
+    /// The one above went: what is found under its name is another one, behind a link.
+    Above,
+    /// It is ignored from now on, if it is there.
+    Ignored,
 }
 
 /// What a thread found out of a folder.
@@ -126,6 +152,7 @@ struct Shared {
     lost: bool,
     /// The disk that the root is on.
     device: u64,
+    tracked: TrackedNames,
 }
 
 impl<S: Clone + Default + Send + Sync> Tree<S> {
@@ -160,6 +187,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             watched: AtomicUsize::new(0),
             lost,
             device: self.root.metadata().map_or(0, |meta| meta.dev()),
+            tracked: TrackedNames::new(self.root.clone()),
         };
         let this = &*self;
         let (found, watches) = std::thread::scope(|scope| {
@@ -204,7 +232,17 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         let known = self.folders.first().is_some_and(Option::is_some);
         let fresh = (!known).then(|| Ignored::around(&self.root));
         let name = CString::default();
-        Task { path: self.root.clone(), name, above: None, depth: 0, at: 0, parent: None, fresh, is_new: false }
+        Task {
+            path: self.root.clone(),
+            name,
+            above: None,
+            depth: 0,
+            at: 0,
+            parent: None,
+            fresh,
+            is_new: false,
+            within: false,
+        }
     }
 
     /// Takes over what was found.
@@ -234,9 +272,10 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
                     let Some(place) = self.folders.get_mut(at) else { continue };
                     let stay: HashSet<usize> = folder.below.iter().copied().collect();
                     let old = place.replace(*folder);
-                    gone.extend(old.into_iter().flat_map(|old| old.below).filter(|below| !stay.contains(below)));
+                    let below = old.into_iter().flat_map(|old| old.below).filter(|below| !stay.contains(below));
+                    gone.extend(below.map(|below| (below, Out::Ignored)));
                 }
-                Found::Gone(at) => gone.push(at),
+                Found::Gone(at) => gone.push((at, Out::Gone)),
                 Found::Unread(at) => {
                     if let Some(Some(folder)) = self.folders.get_mut(at) {
                         folder.unread = true;
@@ -245,32 +284,25 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
                 }
             }
         }
-        gone.into_iter().for_each(|at| self.remove(at, false, &mut diffs));
+        gone.into_iter().for_each(|(at, out)| self.remove(at, out, &mut diffs));
         (joined(diffs), unread)
     }
 
-    /// Takes a folder out with all below it. What is ignored now, and not gone, is no change. `with_all` says that the one
-    /// above went: what is found under this name then is another one, behind a link.
-    fn remove(&mut self, at: usize, with_all: bool, diffs: &mut Vec<Diff<S>>) {
+    /// Takes a folder out with all below it. That it is ignored from now on is no change; what changed in it until then is.
+    fn remove(&mut self, at: usize, out: Out, diffs: &mut Vec<Diff<S>>) {
         let path = self.path(at);
         let no_folder = path.symlink_metadata().map(|meta| !meta.is_dir());
-        let is_gone = with_all
+        let is_gone = out == Out::Above
             || no_folder.unwrap_or_else(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
         let Some(folder) = self.folders.get_mut(at).and_then(Option::take) else { return };
         if let Some(Some(above)) = folder.above.and_then(|above| self.folders.get_mut(above)) {
             above.below.retain(|below| *below != at);
         }
-        if is_gone {
-            for (name, file) in folder.each() {
-                let path = path.join(OsStr::from_bytes(name));
-                diffs.push(Diff {
-                    path,
-                    was: Was::Seen(file.seen, file.source.clone()),
-                    now: None,
-                    spot: None,
-                    doubtful: false,
-                });
-            }
+        for (name, file) in folder.each().filter(|_| is_gone || out == Out::Ignored) {
+            let path = path.join(OsStr::from_bytes(name));
+            let now = if is_gone { None } else { statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW).ok() };
+            let now = now.map(|stat| Seen::of(&stat)).filter(|now| !now.is_folder());
+            diffs.extend(file.last(path, now));
         }
         // While its path can still be told.
         let below = folder.below.clone();
@@ -278,7 +310,8 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         if let Some(place) = self.folders.get_mut(at) {
             *place = Some(folder);
         }
-        below.into_iter().for_each(|below| self.remove(below, is_gone, diffs));
+        let out = if is_gone { Out::Above } else { out };
+        below.into_iter().for_each(|below| self.remove(below, out, diffs));
         if let Some(place) = self.folders.get_mut(at) {
             *place = None;
         }
@@ -437,10 +470,11 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         let name = task.name.to_bytes().to_vec();
         let mut folder = Folder::new(name, task.parent, seen, ignored);
         folder.doubtful = seen.is_doubtful(self.now);
-        folder.rules = rules;
+        (folder.rules, folder.within) = (rules, task.within);
         // Whether what was not there before is new: it may only not have been looked at, because it was ignored.
         let is_new = |path: &Path, is_folder: bool| {
-            let was_left_out = |known: &Folder<S>| known.unread || (is_fresh && known.ignored.holds(path, is_folder));
+            let was_left_out =
+                |known: &Folder<S>| known.unread || known.within || (is_fresh && known.ignored.holds(path, is_folder));
             task.is_new || known.is_some_and(|known| !was_left_out(known))
         };
         let (mut diffs, mut below) = (Vec::new(), Vec::new());
@@ -455,30 +489,44 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
             match kind {
                 FileType::Directory => {
                     let left_out = || self.tree.left_out.iter().any(|left_out| left_out == path);
-                    if *name == b".git" || folder.ignored.holds(path, true) || left_out() {
+                    if *name == b".git" || left_out() {
+                        continue;
+                    }
+                    let is_ignored = task.within || folder.ignored.holds(path, true);
+                    if is_ignored && !self.shared.tracked.has(path, true) {
                         continue;
                     }
                     let old = known.and_then(|known| self.find_below(known, name));
                     let at = old.unwrap_or_else(|| self.shared.next.fetch_add(1, Ordering::Relaxed));
                     folder.below.push(at);
                     let fresh = (is_fresh || old.is_none()).then(|| folder.ignored.clone());
-                    let is_new = old.is_none() && is_new(path, true);
+                    let is_new = old.is_none() && is_new(path, true) && (task.is_new || !is_ignored);
                     if is_new && let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)
                     {
                         let now = Some(Seen::of(&stat));
                         diffs.push(Diff { path: path.to_owned(), was: Was::Absent, now, spot: None, doubtful: false });
                     }
-                    below.push((at, Some((path.to_owned(), CString::new(*name).unwrap_or_default(), fresh, is_new))));
+                    let name = CString::new(*name).unwrap_or_default();
+                    below.push((at, Some((path.to_owned(), name, fresh, is_new, is_ignored))));
                 }
                 FileType::RegularFile | FileType::Symlink => {
                     let old = known.and_then(|known| known.files.get(known.find(name)?));
-                    if *name == b".git" || folder.ignored.holds(path, false) {
+                    if *name == b".git" {
+                        continue;
+                    }
+                    let is_ignored = task.within || folder.ignored.holds(path, false);
+                    let is_last = is_ignored && !self.shared.tracked.has(path, false);
+                    if is_last && old.is_none() {
                         continue;
                     }
                     let Ok(stat) = statat(dir.as_ref(), OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) else {
                         continue;
                     };
                     let now = self.seen(&stat);
+                    if is_last {
+                        diffs.extend(old.and_then(|old| old.last(path.to_owned(), Some(now))));
+                        continue;
+                    }
                     let spot = Some(Spot { folder: task.at, file: folder.files.len() });
                     let (was, source) = match old {
                         Some(old) if old.seen == now && !old.doubtful => (None, old.source.clone()),
@@ -486,7 +534,9 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                             (Some(Was::Doubtful(now, old.source.clone())), old.source.clone())
                         }
                         Some(old) => (Some(Was::Seen(old.seen, old.source.clone())), S::default()),
-                        None if is_new(path, false) => (Some(Was::Absent), S::default()),
+                        None if is_new(path, false) && (task.is_new || !is_ignored) => {
+                            (Some(Was::Absent), S::default())
+                        }
                         None => (Some(Was::Unknown), S::default()),
                     };
                     folder.push(name, now, now.is_doubtful(self.now), source);
@@ -542,24 +592,28 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         known.below.iter().copied().find(|at| named(*at))
     }
 
-    #[allow(clippy::type_complexity, reason = "path, name, rules and whether it is new, of a folder that was read")]
+    #[allow(
+        clippy::type_complexity,
+        reason = "path, name, rules, whether it is new and whether ignored, of a folder that was read"
+    )]
     fn below(
         &self,
         task: &Task,
         dir: &Arc<OwnedFd>,
-        folders: impl Iterator<Item = (usize, Option<(PathBuf, CString, Option<Ignored>, bool)>)>,
+        folders: impl Iterator<Item = (usize, Option<(PathBuf, CString, Option<Ignored>, bool, bool)>)>,
     ) {
         let (depth, parent) = (task.depth + 1, Some(task.at));
         let above = || (depth < MAX_HELD).then(|| Arc::clone(dir));
         let tasks = folders.filter_map(|(at, read)| match read {
-            Some((path, name, fresh, is_new)) => {
-                Some(Task { path, name, above: above(), depth, at, parent, fresh, is_new })
+            Some((path, name, fresh, is_new, within)) => {
+                Some(Task { path, name, above: above(), depth, at, parent, fresh, is_new, within })
             }
             None => {
                 let known = self.tree.folders.get(at)?.as_ref()?;
                 let path = task.path.join(OsStr::from_bytes(&known.name));
                 let name = CString::new(known.name.clone()).ok()?;
-                Some(Task { path, name, above: above(), depth, at, parent, fresh: None, is_new: false })
+                let within = known.within;
+                Some(Task { path, name, above: above(), depth, at, parent, fresh: None, is_new: false, within })
             }
         });
         self.shared.add(tasks.collect());

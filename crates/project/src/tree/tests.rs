@@ -298,3 +298,53 @@ fn a_folder_that_can_be_read_no_more_is_told_once_and_counts_as_it_was() {
     scene.put("dir/b=22");
     assert_eq!(scene.look(), ["~dir/b"]);
 }
+
+fn git(scene: &Scene, args: &[&str]) {
+    let done = std::process::Command::new("git").args(args).current_dir(scene.path("")).output().unwrap();
+    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn what_git_tracks_is_looked_at_though_it_is_ignored() {
+    let mut scene = Scene::new(&[
+        ".gitignore=out\n*.log\n",
+        ".ignore=big\n",
+        "a.log",
+        "b.log",
+        "big/a",
+        "big/b",
+        "out/a",
+        "out/b",
+        "out/none/c",
+        "out/deep/in/d",
+    ]);
+    git(&scene, &["init", "-q"]);
+    git(&scene, &["add", "-f", ".gitignore", ".ignore", "a.log", "big/a", "out/a", "out/deep"]);
+    let found = scene.look();
+    assert_eq!(found, ["?.gitignore", "?.ignore", "?a.log", "?big/a", "?out/a", "?out/deep/in/d"]);
+    for name in ["a.log", "b.log", "big/a", "big/b", "out/a", "out/b", "out/new", "out/none/c", "out/deep/in/d"] {
+        scene.put(&format!("{name}=changed"));
+    }
+    assert_eq!(scene.look(), ["~a.log", "~big/a", "~out/a", "~out/deep/in/d"]);
+    // Tracked from now on, and perhaps there before.
+    git(&scene, &["add", "-f", "b.log"]);
+    scene.put("new");
+    assert_eq!(scene.look(), ["?b.log", "+new"]);
+    fs::remove_file(scene.path("out/a")).unwrap();
+    fs::remove_dir_all(scene.path("big")).unwrap();
+    assert_eq!(scene.look(), ["-big/", "-big/a", "-out/a"]);
+}
+
+#[test]
+fn what_is_ignored_from_now_on_is_looked_at_once_more() {
+    let mut scene = Scene::new(&["a", "b", "dir/c", "dir/d", "dir/deep/e", "gone/f", "x"]);
+    scene.look();
+    scene.put(".gitignore=a\nb\ndir\ngone\n");
+    ["a=1", "dir/c=1", "dir/deep/e=1", "dir/new=1"].into_iter().for_each(|file| scene.put(file));
+    fs::remove_dir_all(scene.path("gone")).unwrap();
+    fs::remove_file(scene.path("dir/d")).unwrap();
+    let want = ["+.gitignore", "~a", "~dir/c", "-dir/d", "~dir/deep/e", "-gone/", "-gone/f"];
+    assert_eq!(scene.look(), want);
+    ["a=22", "dir/c=22"].into_iter().for_each(|file| scene.put(file));
+    assert_eq!(scene.look(), [""; 0]);
+}

@@ -431,14 +431,16 @@ impl Eyes<'_> {
     /// Sees to it that what the user changed can be brought back when a command changes it. Whether it is still to be kept
     /// for that.
     fn note(&mut self, diff: &Diff<Source>) -> bool {
-        let (Some(seen), Some(spot)) = (diff.now, diff.spot) else {
+        let Some(seen) = diff.now.filter(|seen| !seen.is_folder()) else {
             self.shown(diff, &self.folder_or_nothing(diff));
             return false;
         };
+        // It is ignored from now on.
+        let Some(spot) = diff.spot else { return false };
         let is_edited = self.is_edited(diff);
         if is_edited || matches!((&diff.was, diff.doubtful), (Was::Doubtful(_, Source::Kept(_)), false)) {
             // It may have changed after all.
-            let now = self.keep_now(diff, seen, spot, is_edited);
+            let now = self.keep_now(diff, seen, Some(spot), is_edited);
             self.shown(diff, &now);
             return false;
         }
@@ -461,7 +463,7 @@ impl Eyes<'_> {
     fn keep_all(&mut self, diffs: &[Diff<Source>]) {
         for (diff, kept) in diffs.iter().zip(kept_by_many(self.keep, diffs)) {
             if let (Some(seen), Some(spot)) = (diff.now, diff.spot) {
-                let now = self.remember(diff, seen, spot, kept);
+                let now = self.remember(diff, seen, Some(spot), kept);
                 // A tool may have written it since it was looked at.
                 self.shown(diff, &now);
             }
@@ -474,9 +476,9 @@ impl Eyes<'_> {
             let unkept = || State::unkept("too many files were changed at once");
             return vec![Change::new(diff.path.clone(), unkept(), unkept())];
         }
-        let after = match (diff.now, diff.spot) {
-            (Some(seen), Some(spot)) => self.keep_now(diff, seen, spot, self.is_edited(diff)),
-            _ => self.folder_or_nothing(diff),
+        let after = match diff.now.filter(|seen| !seen.is_folder()) {
+            Some(seen) => self.keep_now(diff, seen, diff.spot, self.is_edited(diff)),
+            None => self.folder_or_nothing(diff),
         };
         let edits = self.shown(diff, &after);
         let before = match &diff.was {
@@ -521,21 +523,27 @@ impl Eyes<'_> {
     }
 
     /// Keeps what a file holds now; a larger one where a tool wrote it, because that kept it too.
-    fn keep_now(&mut self, diff: &Diff<Source>, seen: Seen, spot: Spot, is_edited: bool) -> State {
+    fn keep_now(&mut self, diff: &Diff<Source>, seen: Seen, spot: Option<Spot>, is_edited: bool) -> State {
         let max = if is_edited { MAX_EDITED } else { MAX_FILE };
         let kept = kept(&mut self.keep.packer(), &diff.path, seen, max);
         self.remember(diff, seen, spot, kept)
     }
 
     /// Remembers what a file holds.
-    fn remember(&mut self, diff: &Diff<Source>, seen: Seen, spot: Spot, (state, source): (State, Source)) -> State {
+    fn remember(
+        &mut self,
+        diff: &Diff<Source>,
+        seen: Seen,
+        spot: Option<Spot>,
+        (state, source): (State, Source),
+    ) -> State {
         match &source {
             Source::Kept(held) if !diff.doubtful && self.known.lasts(&diff.path) && is_still(&diff.path, &seen) => {
                 self.known.add(&diff.path, &seen, held.content);
             }
             _ => self.loose.add(&diff.path, state.clone()),
         }
-        self.set(spot, source);
+        spot.into_iter().for_each(|spot| self.set(spot, source.clone()));
         state
     }
 

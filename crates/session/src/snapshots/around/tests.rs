@@ -239,6 +239,33 @@ fn what_was_ignored_is_not_taken_for_new() {
 }
 
 #[test]
+fn what_a_command_changes_and_makes_ignored_is_told() {
+    let scene = Scene::new(&[("a", "1"), ("dir/b", "1"), ("dir/c", "1")]);
+    let changed = scene.command(|scene| {
+        scene.put(".gitignore", "a\ndir\n");
+        scene.put("a", "2");
+        scene.put("dir/b", "2");
+        fs::remove_file(scene.path("dir/c")).unwrap();
+    });
+    assert_eq!(changed, [".gitignore - a\ndir\n", "a 1 2", "dir/b 1 2", "dir/c 1 -"]);
+    assert_eq!(scene.command(|scene| scene.put("a", "3")), [""; 0]);
+}
+
+#[test]
+fn what_is_tracked_and_ignored_is_covered() {
+    let scene = Scene::new(&[(".gitignore", "*.log\nout\n"), ("a.log", "1"), ("out/b", "1")]);
+    settle(&scene);
+    git(&scene.path(""), &["init", "-q"]);
+    git(&scene.path(""), &["add", "-f", "."]);
+    git(&scene.path(""), &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]);
+    settle(&scene);
+    let survey = scene.around.survey().unwrap();
+    assert_eq!((survey.files, survey.in_repository), (3, 3), "{survey:?}");
+    let changed = scene.command(|scene| ["a.log", "out/b", "out/c"].iter().for_each(|name| scene.put(name, "2")));
+    assert_eq!(changed, ["a.log 1 2", "out/b 1 2"]);
+}
+
+#[test]
 fn what_a_tool_changes_meanwhile_is_not_the_commands() {
     let scene = Scene::new(&[("a", "1"), ("b", "1"), ("c", "1")]);
     let changed = scene.command(|scene| {
