@@ -173,11 +173,23 @@ impl Keep {
             io::ErrorKind::NotFound => KeepError::Missing(*hash),
             _ => KeepError::Io { path: path.clone(), source },
         })?;
-        let damaged = |_| KeepError::Damaged(*hash);
         let mut content = Vec::new();
-        let unpacked = zstd::Decoder::new(packed).map_err(damaged)?;
-        unpacked.take(MAX_CONTENT + 1).read_to_end(&mut content).map_err(damaged)?;
-        if named(&content) == *hash { Ok(content) } else { Err(KeepError::Damaged(*hash)) }
+        let unpacked = zstd::Decoder::new(packed);
+        let read = unpacked.and_then(|unpacked| unpacked.take(MAX_CONTENT + 1).read_to_end(&mut content));
+        match read {
+            Ok(_) if named(&content) == *hash => Ok(content),
+            // The disk does not give it.
+            Err(source) if source.raw_os_error().is_some() => Err(KeepError::Io { path, source }),
+            // A list is no content, and the other way round.
+            Ok(_) if [Hash::of, Hash::of_list].iter().any(|named| named(&content) == *hash) => {
+                Err(KeepError::Damaged(*hash))
+            }
+            Ok(_) | Err(_) => {
+                // Of no use to anybody, and in the way of who keeps the same once more.
+                let _ = fs::remove_file(&path);
+                Err(KeepError::Damaged(*hash))
+            }
+        }
     }
 
     /// Keeps a list of changes, also beyond the quota: it is small, and says what is not kept. Its name is none that a
@@ -369,6 +381,7 @@ mod tests {
         assert!(matches!(keep.changes(&content), Err(KeepError::Damaged(_))));
         assert!(matches!(keep.get(&list), Err(KeepError::Damaged(_))));
         assert_eq!(keep.get(&content).unwrap(), hostile);
+        assert!(keep.changes(&list).is_ok());
     }
 
     #[test]
@@ -404,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_told_and_what_is_empty_comes_again() {
+    fn what_is_damaged_is_told_and_comes_again() {
         let (_folder, keep) = keep();
         let hash = keep.put(b"content").unwrap();
         let path = keep.path(&hash);
@@ -413,6 +426,8 @@ mod tests {
         for damage in [&b""[..], b"x", &packed[..packed.len() - 1], &other] {
             fs::write(&path, damage).unwrap();
             assert!(matches!(keep.get(&hash), Err(KeepError::Damaged(_))), "{damage:?}");
+            keep.put(b"content").unwrap();
+            assert_eq!(keep.get(&hash).unwrap(), b"content", "{damage:?}");
         }
         fs::write(&path, "").unwrap();
         keep.put(b"content").unwrap();

@@ -117,7 +117,8 @@ fn follow(chain: &[(State, State)], now: State, forced: bool, path: PathBuf) -> 
     {
         left = None;
     }
-    let to = (stands != now && !same(&stands, &now)).then_some(stands);
+    let differs = |state: &State| *state != now && !same(state, &now);
+    let to = Some(stands).filter(differs).map(plain).filter(differs);
     Planned { path, now, to, left }
 }
 
@@ -143,6 +144,14 @@ fn why_left(stands: &State, from: &State, to: &State) -> Option<Left> {
     match unkept {
         Some(why) => Some(Left::Uncovered { why }),
         None => (!same(stands, from)).then_some(Left::Theirs),
+    }
+}
+
+/// The same without the bits that have a program run as somebody else: nobody sets those but the user.
+fn plain(state: State) -> State {
+    match state {
+        State::File { content, size, mode } => State::File { content, size, mode: mode & 0o1777 },
+        State::Absent | State::Link { .. } | State::Folder { .. } | State::Unkept { .. } => state,
     }
 }
 

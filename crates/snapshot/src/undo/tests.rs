@@ -163,3 +163,19 @@ fn changes_add_up() {
     let done = together(list(&["/f b c", "/g - a"]), list(&["/f c a", "/g a -", "/h - b"]));
     assert_eq!(done, list(&["/f b a", "/h - b"]));
 }
+
+#[test]
+fn nothing_is_made_to_run_as_somebody_else() {
+    let file = |text: &str, mode| State::File { content: Hash::of(text.as_bytes()), size: 1, mode };
+    let row = |steps: &[(u32, u32)], now: State, want: Option<State>| {
+        let path = |_: &(u32, u32)| PathBuf::from("/f");
+        let steps = steps.iter().map(|step| Step { path: path(step), from: file("a", step.0), to: file("a", step.1) });
+        let plan = plan(steps, |_| now.clone(), |_| false);
+        assert_eq!((&plan[0].to, &plan[0].left), (&want, &None), "{now:?}");
+    };
+    row(&[(0o755, 0o4755)], file("a", 0o755), None);
+    row(&[(0o644, 0o6755)], file("a", 0o644), Some(file("a", 0o755)));
+    // In between it counts, and what is so already stays so.
+    row(&[(0o700, 0o4755), (0o4755, 0o1644)], file("a", 0o700), Some(file("a", 0o1644)));
+    row(&[(0o4700, 0o4755), (0o4755, 0o4700)], file("a", 0o4700), None);
+}
