@@ -82,7 +82,7 @@ impl Hand<'_> {
         };
         let (taken_back, notes) = self.taken_back(&past).await;
         let others = Others::find(self.journal, &past, self.record, &gathered).await?;
-        let steps = steps(&past, &taken_back, gathered.patches.clone(), &others).await;
+        let (steps, found) = steps(&past, &taken_back, gathered.patches.clone(), &others).await;
         let grant = self.grant(steps.iter().map(|step| step.path.clone())).await?;
         let force = rewind.force.clone();
         let (look, looked) = (past.clone(), grant);
@@ -91,7 +91,7 @@ impl Hand<'_> {
             let keep = snapshots.keep();
             let now = |path: &Path| disk::state(files, keep, &looked, path);
             let plan = plan(steps, now, |path| force.covers(path));
-            let fates = fates(files, keep, &plan);
+            let fates = fates(files, keep, &plan, &found);
             (plan, fates, looked)
         })
         .await?;
@@ -164,7 +164,8 @@ impl Hand<'_> {
         files.sort_unstable();
         files.dedup();
         let why = || Some(Why::Uncovered("nothing is remembered of files here: `snapshot` is false".to_owned()));
-        let fate = |path: &String| Fate { path: path.into(), file: path.clone(), diff: None, left: why() };
+        let fate =
+            |path: &String| Fate { path: path.into(), file: path.clone(), diff: None, left: why(), found: false };
         let files = files.into_iter().map(fate).collect();
         let mut rewound = Rewound { files, prompts, revert: self.record.revert.clone(), notes: Vec::new() };
         if !rewind.only_look {
@@ -348,14 +349,22 @@ pub(crate) async fn rewind_stored(
     Hand { journal, clock, gate, past, record: &mut record, history: &mut history }.rewind(rewind).await
 }
 
-/// What has to be done to files: what was taken back comes again, then what is to be taken back goes.
-async fn steps(past: &Past, taken_back: &[Change], patches: Vec<Patch>, others: &Others) -> Vec<Step> {
+/// What has to be done to files: what was taken back comes again, then what is to be taken back goes. And the files of which
+/// a change that goes was only found.
+async fn steps(
+    past: &Past,
+    taken_back: &[Change],
+    patches: Vec<Patch>,
+    others: &Others,
+) -> (Vec<Step>, HashSet<PathBuf>) {
     let mut steps: Vec<Step> = taken_back.iter().rev().cloned().map(Step::back).collect();
     let past = past.clone();
     let lists =
         blocking(move || patches.iter().flat_map(|patch| list(past.snapshots.keep(), patch)).collect::<Vec<_>>());
-    steps.extend(lists.await.unwrap_or_default().into_iter().map(|change| Step::back(others.doubt(change))));
-    steps
+    let changes = lists.await.unwrap_or_default();
+    let found = changes.iter().filter(|change| change.found).map(|change| change.path.clone()).collect();
+    steps.extend(changes.into_iter().map(|change| Step::back(others.doubt(change))));
+    (steps, found)
 }
 
 /// The changes of one call, the latest first. Where they are not kept any more, the files are told as such.

@@ -125,7 +125,7 @@ mod tests {
             deletions: 1,
             status: FileStatus::Modified,
         };
-        Fate { path: format!("/p/{name}").into(), file: name.to_owned(), diff: Some(diff), left }
+        Fate { path: format!("/p/{name}").into(), file: name.to_owned(), diff: Some(diff), left, found: false }
     }
 
     #[test]

@@ -35,7 +35,13 @@ fn files(machine: &Machine) -> String {
 fn files_are_listed_first_and_nothing_is_done_without_a_yes() {
     let machine = changed();
     let look = machine.haft(&["session", "undo", "--dry-run"]).ok();
-    for shown in ["would undo: change things", "M a.txt  +1 -1", "A gone.txt  +1 -0", "D new/b.txt  +0 -1"] {
+    for shown in [
+        "would undo: change things",
+        "M a.txt  +1 -1\n",
+        "A gone.txt  +1 -0  *\n",
+        "D new/b.txt  +0 -1\n",
+        "* found after",
+    ] {
         assert!(look.out.contains(shown), "{shown:?} is not in {}", look.out);
     }
     let asked = machine.haft(&["session", "undo"]).ends(2);

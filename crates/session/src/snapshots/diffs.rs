@@ -1,7 +1,7 @@
 //! What changes to files come to, file by file, as clients show it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use haft_project::Files;
@@ -53,7 +53,7 @@ impl Tally {
         }
         let until = Instant::now() + PATIENCE;
         for (path, net) in self.files.iter_mut().filter(|(_, net)| net.diff.is_none()) {
-            net.diff = Some(net.compare(&files.title(path), keep, until));
+            net.diff = Some(net.compare(&named(files, path), keep, until));
         }
     }
 
@@ -74,6 +74,12 @@ impl Tally {
         }
         summary
     }
+}
+
+/// A path as people see it: relative to the work tree, which itself is `.`.
+pub(crate) fn named(files: &Files, path: &Path) -> String {
+    let title = files.title(path);
+    if title.is_empty() { ".".to_owned() } else { title }
 }
 
 /// `diff` with its patch, if there is `room` for it.

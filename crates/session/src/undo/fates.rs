@@ -1,7 +1,7 @@
 //! What becomes of each file, as it is told.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use haft_project::Files;
 use haft_snapshot::undo::{Left, Planned, same};
@@ -9,14 +9,14 @@ use haft_snapshot::{Change, Keep, State};
 
 use super::disk::Done;
 use super::wanted::{Fate, Force, Rewound, Why};
-use crate::snapshots::diffs::{self, file_diff, within};
+use crate::snapshots::diffs::{self, file_diff, named, within};
 
-/// What is planned, as it is told.
-pub(super) fn fates(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Fate> {
+/// What is planned, as it is told; `found` are the files of which a change was only found.
+pub(super) fn fates(files: &Files, keep: &Keep, plan: &[Planned], found: &HashSet<PathBuf>) -> Vec<Fate> {
     let (until, mut room) = (diffs::soon(), diffs::room());
     let mut fate = |planned: &Planned| {
         let is_folder = [Some(&planned.now), planned.to.as_ref()].into_iter().flatten().any(is_folder);
-        let file = files.title(&planned.path) + if is_folder { "/" } else { "" };
+        let file = named(files, &planned.path) + if is_folder { "/" } else { "" };
         let diff = planned.to.as_ref().map(|to| file_diff(&file, &planned.now, to, keep, until));
         let diff = diff.map(|diff| within(diff, &mut room));
         let left = planned.left.as_ref().map(|left| match left {
@@ -24,7 +24,7 @@ pub(super) fn fates(files: &Files, keep: &Keep, plan: &[Planned]) -> Vec<Fate> {
             Left::Doubtful { why } => Why::Doubtful(why.clone()),
             Left::Uncovered { why } => Why::Uncovered(why.clone()),
         });
-        Fate { path: planned.path.clone(), file, diff, left }
+        Fate { path: planned.path.clone(), file, diff, left, found: found.contains(&planned.path) }
     };
     plan.iter().map(&mut fate).collect()
 }

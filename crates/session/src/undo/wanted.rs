@@ -80,6 +80,8 @@ pub struct Fate {
     pub diff: Option<FileDiff>,
     /// Why not all of it is done, if so.
     pub left: Option<Why>,
+    /// Whether a change of it was found after a command, so that somebody else may have made it while that ran.
+    pub found: bool,
 }
 
 /// Why a file was not, or not wholly, changed.

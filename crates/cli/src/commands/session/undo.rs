@@ -157,7 +157,8 @@ fn as_value(fate: &Fate) -> Value {
         };
         json!({ "why": name, "text": text, "forcible": why.is_forcible() })
     });
-    json!({ "path": fate.path.display().to_string(), "file": fate.file, "change": fate.diff, "left": left })
+    let (path, found) = (fate.path.display().to_string(), fate.found);
+    json!({ "path": path, "file": fate.file, "change": fate.diff, "left": left, "found": found })
 }
 
 /// What is, or would be, done, file by file.
@@ -178,7 +179,7 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
     }
     let mut forcible = false;
     for fate in &rewound.files {
-        lines.extend(file_line(fate, paint));
+        lines.extend(file_line(fate, is_done, paint));
         if let Some(why) = &fate.left {
             forcible |= why.is_forcible();
             let text = match why {
@@ -191,6 +192,9 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
             let line = clean(&format!("  ! {}  {text}", fate.file)).replace('\n', " ");
             lines.push(paint.yellow(&line));
         }
+    }
+    if !is_done && rewound.files.iter().any(|fate| fate.found && fate.diff.is_some()) {
+        lines.push(paint.dim("  * found after a command: what somebody else changed while it ran is among these"));
     }
     lines.extend(rewound.notes.iter().map(|note| paint.yellow(&clean(note))));
     if forcible {
@@ -208,7 +212,7 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
     lines
 }
 
-fn file_line(fate: &Fate, paint: Paint) -> Option<String> {
+fn file_line(fate: &Fate, is_done: bool, paint: Paint) -> Option<String> {
     let diff = fate.diff.as_ref()?;
     let sign = match diff.status {
         FileStatus::Added => "A",
@@ -216,9 +220,10 @@ fn file_line(fate: &Fate, paint: Paint) -> Option<String> {
         FileStatus::Modified => "M",
     };
     let name = clean(&fate.file).replace('\n', " ");
+    let found = if fate.found && !is_done { paint.dim("  *") } else { String::new() };
     if (diff.additions, diff.deletions) == (0, 0) {
-        return Some(format!("  {sign} {name}"));
+        return Some(format!("  {sign} {name}{found}"));
     }
     let (added, gone) = (format!("+{}", diff.additions), format!("-{}", diff.deletions));
-    Some(format!("  {sign} {name}  {} {}", paint.green(&added), paint.red(&gone)))
+    Some(format!("  {sign} {name}  {} {}{found}", paint.green(&added), paint.red(&gone)))
 }
