@@ -1,7 +1,7 @@
 //! Taking back and bringing again: what is said before and after. Pure, but for `Talk`'s part at the end.
 
 use anyhow::Result;
-use haft_session::{Fate, Force, Rewind, Rewound, To, Why};
+use haft_session::{Fate, Force, Rewind, Rewound, Session, To, Why};
 
 use super::editor::{Input, LineSource, Prompt};
 use super::lists::one_line;
@@ -10,6 +10,9 @@ use crate::render::Paint;
 
 /// Most files that are named.
 const MOST: usize = 30;
+
+/// Most characters of a prompt that are shown.
+const MAX_SAID: usize = 200;
 
 /// What the person says to what would change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,35 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
     }
     lines.extend(rewound.notes.iter().map(|note| paint.dim(&one_line(note))));
     lines
+}
+
+/// The words of a prompt, in a line that has an end.
+fn short(said: &str) -> String {
+    let line = one_line(said);
+    match line.char_indices().nth(MAX_SAID) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// How to go on behind what was taken back. `said`: what stands among the earlier prompts again.
+fn ways_on(said: Option<&str>) -> String {
+    let words = match said {
+        Some(said) if said.starts_with('!') => "! and Up bring its words, ",
+        Some(_) => "Up brings its words, ",
+        None => "",
+    };
+    format!("/redo brings it again, {words}the next prompt makes it final")
+}
+
+/// What to say of a session in which so many prompts are taken back.
+fn hidden(prompts: usize) -> String {
+    let many = match prompts {
+        0 => "the last prompts are".to_owned(),
+        1 => "1 prompt is".to_owned(),
+        _ => format!("{prompts} prompts are"),
+    };
+    format!("{many} taken back and not shown; /redo brings the first again, the next prompt removes them for good")
 }
 
 /// Whether something could be forced.
@@ -81,15 +113,25 @@ impl Talk {
         let done = session.rewind(Rewind { to, force, only_look: false }).await?;
         let left = done.files.iter().filter(|fate| fate.left.is_some()).count();
         let changed = done.files.len() - left;
-        let first = done.prompts.first().map(|prompt| format!(": {}", one_line(prompt))).unwrap_or_default();
+        let said = done.prompts.first().map(String::as_str).filter(|said| !said.is_empty());
         let verb = if back { "taken back" } else { "brought again" };
+        let first = said.map(|said| format!(": {}", short(said))).unwrap_or_default();
         let kept = if left == 0 { String::new() } else { format!(", {left} left as they are") };
-        let further = if back { "; /redo brings it again, the next prompt makes it final" } else { "" };
-        self.tell(&format!("{verb}{first} ({changed} files changed{kept}){further}"));
-        if let (true, Some(prompt)) = (back, done.prompts.first()) {
-            source.fill(prompt);
+        self.tell(&format!("{verb}{first} ({changed} files changed{kept})"));
+        if back {
+            // Nothing is put into the line: what is typed next may be /redo.
+            let is_there = said.is_some_and(|said| source.recall(said));
+            self.tell(&ways_on(said.filter(|_| is_there)));
         }
         Ok(())
+    }
+
+    /// Says how many prompts of `session` are taken back, and how they come again.
+    pub(super) async fn tell_taken_back(&mut self, session: &Session) {
+        let look = Rewind { only_look: true, ..Rewind::to(To::End) };
+        // Where it cannot be found out now, /redo says why.
+        let prompts = session.rewind(look).await.map_or(0, |seen| seen.prompts.len());
+        self.face.note(vec![self.looks.paint.yellow(&hidden(prompts))]);
     }
 
     async fn confirmed(&mut self, forcible: bool, source: &mut dyn LineSource) -> Word {
@@ -144,6 +186,17 @@ mod tests {
             ]
         );
         assert!(is_forcible(&rewound));
+    }
+
+    #[test]
+    fn it_is_said_how_to_go_on() {
+        let row = |said: Option<&str>, want: &str| assert_eq!(ways_on(said), want);
+        row(None, "/redo brings it again, the next prompt makes it final");
+        row(Some("fix it"), "/redo brings it again, Up brings its words, the next prompt makes it final");
+        row(Some("!ls"), "/redo brings it again, ! and Up bring its words, the next prompt makes it final");
+        assert_eq!(short("fix\nit"), "fix it");
+        assert_eq!(short(&"ä".repeat(MAX_SAID + 1)), format!("{}…", "ä".repeat(MAX_SAID)));
+        assert!(hidden(1).starts_with("1 prompt is taken back") && hidden(2).starts_with("2 prompts are taken back"));
     }
 
     #[test]
