@@ -420,7 +420,9 @@ pub(crate) fn memory(
 ) -> Memory {
     let marks = Marks::default();
     for part in history.messages().iter().flat_map(|turned| &turned.parts) {
-        loaded(part).iter().for_each(|path| drop(marks.tell(path.as_ref(), Some(&part.message_id))));
+        for path in loaded(part) {
+            marks.tell(path.as_ref(), Some(&part.message_id));
+        }
     }
     let todos = Todos::kept(setup.journal.clone(), record.id.clone(), todos);
     let (belongings, wish, sent) = (Belongings::default(), Wish::default(), Sent::default());

@@ -42,6 +42,14 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
     lines
 }
 
+/// What to say where nothing was asked yet.
+fn nothing_yet(to: &To) -> &'static str {
+    match to {
+        To::Back | To::Before(..) => "there is nothing to take back yet: nothing was asked here",
+        To::Forth | To::End => "there is nothing to bring again: nothing was taken back here; /sessions goes on with a session",
+    }
+}
+
 /// The words of a prompt, in a line that has an end.
 fn short(said: &str) -> String {
     let line = one_line(said);
@@ -89,7 +97,7 @@ impl Talk {
     /// Goes `to` there, once the person has seen which files change.
     pub(super) async fn rewind(&mut self, to: To, source: &mut dyn LineSource) -> Result<()> {
         let Some(session) = self.session.clone() else {
-            self.tell("there is nothing to take back yet");
+            self.tell(nothing_yet(&to));
             return Ok(());
         };
         let back = to == To::Back;
@@ -191,6 +199,8 @@ mod tests {
     #[test]
     fn it_is_said_how_to_go_on() {
         let row = |said: Option<&str>, want: &str| assert_eq!(ways_on(said), want);
+        assert!(nothing_yet(&To::Forth).starts_with("there is nothing to bring again"));
+        assert!(nothing_yet(&To::Back).starts_with("there is nothing to take back yet"));
         row(None, "/redo brings it again, the next prompt makes it final");
         row(Some("fix it"), "/redo brings it again, Up brings its words, the next prompt makes it final");
         row(Some("!ls"), "/redo brings it again, ! and Up bring its words, the next prompt makes it final");

@@ -186,7 +186,7 @@ fn commands_show_and_choose() {
     terminal.type_text("/export out.json\n");
     terminal.wait_for("written to ");
     terminal.type_text("/export out.json\n");
-    terminal.wait_for("name a file that does not exist yet");
+    terminal.wait_for("which is there already; name a file that does not exist yet");
     leave(&mut terminal);
     assert!(machine.read("out.json").contains("\"hello\""));
 }
@@ -197,6 +197,11 @@ fn a_command_line_of_ones_own_runs_without_a_question() {
     let mut terminal = chat(&machine, &[HI], &["--plain"]);
     say(&mut terminal, "!echo made by hand");
     terminal.wait_for("$ echo made by hand …\n  made by hand\n");
+    say(&mut terminal, "/");
+    terminal.wait_for("a command has a name behind its /. Nothing was sent.");
+    // Neither took the model's only answer.
+    say(&mut terminal, "hello");
+    terminal.wait_for("Hi there.");
     leave(&mut terminal);
 }
 

@@ -296,3 +296,10 @@ fn old_sessions_go_as_the_settings_say() {
     assert_eq!(titles(&machine, &[]), ["three", "one"]);
     assert_ne!(two, one);
 }
+
+#[test]
+fn a_list_of_none_is_told_to_be_a_slip() {
+    let machine = Machine::uncaged(&[]);
+    machine.haft(&["session", "list", "-n", "0"]).ends(2).says(&["--max-count", "a number from 1 on"]);
+    machine.haft(&["session", "list", "-n", "1"]).ok();
+}
