@@ -6,7 +6,7 @@ use haft_session::{Fate, Force, Rewind, Rewound, Session, To, Why};
 use super::editor::{Input, LineSource, Prompt};
 use super::lists::one_line;
 use super::talk::Talk;
-use crate::render::Paint;
+use crate::render::{Paint, named};
 
 /// Most files that are named.
 const MOST: usize = 30;
@@ -27,16 +27,19 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
     let row = |fate: &Fate| {
         let name = fate.diff.as_ref().map_or_else(|| fate.path.display().to_string(), |diff| diff.file.clone());
         let change = fate.diff.as_ref().map(|diff| format!(" +{} -{}", diff.additions, diff.deletions));
-        let name = format!("  {}{}", one_line(&name), change.unwrap_or_default());
+        let name = format!("  {}{}", named(&name), change.unwrap_or_default());
         match &fate.left {
             None => name,
             Some(Why::Theirs) => paint.yellow(&format!("{name}  changed by somebody else since, and stays")),
             Some(Why::Uncovered(why) | Why::Failed(why)) => paint.yellow(&one_line(&format!("{name}  stays: {why}"))),
         }
     };
-    let mut lines: Vec<String> = rewound.files.iter().take(MOST).map(row).collect();
-    if rewound.files.len() > MOST {
-        lines.push(format!("  … and {} more files", rewound.files.len() - MOST));
+    // What is as it should be already is not told.
+    let told = rewound.files.iter().filter(|fate| fate.diff.is_some() || fate.left.is_some());
+    let mut lines: Vec<String> = told.clone().take(MOST).map(row).collect();
+    let more = told.count().saturating_sub(MOST);
+    if more > 0 {
+        lines.push(format!("  … and {more} more files"));
     }
     lines.extend(rewound.notes.iter().map(|note| paint.dim(&one_line(note))));
     lines
@@ -46,7 +49,9 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
 fn nothing_yet(to: &To) -> &'static str {
     match to {
         To::Back | To::Before(..) => "there is nothing to take back yet: nothing was asked here",
-        To::Forth | To::End => "there is nothing to bring again: nothing was taken back here; /sessions goes on with a session",
+        To::Forth | To::End => {
+            "there is nothing to bring again: nothing was taken back here; /sessions goes on with a session"
+        }
     }
 }
 
@@ -180,7 +185,7 @@ mod tests {
     fn each_file_says_what_becomes_of_it() {
         let files = vec![
             fate("a.rs", None),
-            fate("b\u{1b}[2J.rs", Some(Why::Theirs)),
+            fate("b\u{1b}[2J\n.rs", Some(Why::Theirs)),
             fate("c.rs", Some(Why::Failed("it is a folder now".to_owned()))),
         ];
         let rewound = Rewound { files, notes: vec!["d.bin was too large".to_owned()], ..Rewound::default() };
@@ -188,7 +193,7 @@ mod tests {
             lines(&rewound, Paint::OFF),
             [
                 "  a.rs +2 -1",
-                "  b.rs +2 -1  changed by somebody else since, and stays",
+                "  b\\u{1b}[2J\\n.rs +2 -1  changed by somebody else since, and stays",
                 "  c.rs +2 -1  stays: it is a folder now",
                 "d.bin was too large",
             ]

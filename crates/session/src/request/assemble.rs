@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::Model;
 use crate::compact::condensed::{self, Condensed};
-use crate::request::estimate::{self, Estimate};
 use crate::replay::is_models;
+use crate::request::estimate::{self, Estimate};
 use crate::request::gauge::Gauge;
 use crate::stored::recover::cut_off;
 use crate::turn::call_ids::Ids;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::args::{How, Redo, Undo};
 use crate::ask::{answerer, read_line};
 use crate::folders::Folders;
-use crate::render::{self, Paint, clean};
+use crate::render::{self, Paint, clean, named};
 use crate::report::{Exit, Usage};
 use crate::wire::{clock, hand, journal, past};
 
@@ -184,8 +184,8 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
                 Why::Uncovered(why) => format!("not covered: {why}"),
                 Why::Failed(why) => format!("failed: {why}"),
             };
-            // Each line its own: a name or an error may hold breaks.
-            let line = clean(&format!("  ! {}  {text}", fate.file)).replace('\n', " ");
+            // Each line its own: an error may hold breaks.
+            let line = format!("  ! {}  {}", named(&fate.file), clean(&text).replace('\n', " "));
             lines.push(paint.yellow(&line));
         }
     }
@@ -212,7 +212,7 @@ fn file_line(fate: &Fate, paint: Paint) -> Option<String> {
         FileStatus::Deleted => "D",
         FileStatus::Modified => "M",
     };
-    let name = clean(&fate.file).replace('\n', " ");
+    let name = named(&fate.file);
     if (diff.additions, diff.deletions) == (0, 0) {
         return Some(format!("  {sign} {name}"));
     }
