@@ -26,7 +26,8 @@ enum Word {
 fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
     let row = |fate: &Fate| {
         let name = fate.diff.as_ref().map_or_else(|| fate.path.display().to_string(), |diff| diff.file.clone());
-        let change = fate.diff.as_ref().map(|diff| format!(" +{} -{}", diff.additions, diff.deletions));
+        let lines = fate.diff.as_ref().filter(|diff| (diff.additions, diff.deletions) != (0, 0));
+        let change = lines.map(|diff| format!(" +{} -{}", diff.additions, diff.deletions));
         let name = format!("  {}{}", named(&name), change.unwrap_or_default());
         match &fate.left {
             None => name,
@@ -34,8 +35,7 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
             Some(Why::Uncovered(why) | Why::Failed(why)) => paint.yellow(&one_line(&format!("{name}  stays: {why}"))),
         }
     };
-    // What is as it should be already is not told.
-    let told = rewound.files.iter().filter(|fate| fate.diff.is_some() || fate.left.is_some());
+    let told = rewound.files.iter().filter(|fate| is_told(fate));
     let mut lines: Vec<String> = told.clone().take(MOST).map(row).collect();
     let more = told.count().saturating_sub(MOST);
     if more > 0 {
@@ -84,6 +84,11 @@ fn hidden(prompts: usize) -> String {
     format!("{many} taken back and not shown; /redo brings the first again, the next prompt removes them for good")
 }
 
+/// Whether there is anything to say of a file: not where it is as it should be already.
+fn is_told(fate: &Fate) -> bool {
+    fate.diff.is_some() || fate.left.is_some()
+}
+
 /// Whether something could be forced.
 fn is_forcible(rewound: &Rewound) -> bool {
     rewound.files.iter().any(|fate| fate.left == Some(Why::Theirs))
@@ -109,7 +114,7 @@ impl Talk {
         let look = Rewind { only_look: true, ..Rewind::to(to.clone()) };
         let seen = session.rewind(look).await?;
         let mut force = Force::Nothing;
-        if !seen.files.is_empty() {
+        if seen.files.iter().any(is_told) {
             let head = if back { "these files go back:" } else { "these files are changed again:" };
             let mut shown = vec![head.to_owned()];
             shown.extend(lines(&seen, self.looks.paint));
@@ -125,7 +130,7 @@ impl Talk {
         }
         let done = session.rewind(Rewind { to, force, only_look: false }).await?;
         let left = done.files.iter().filter(|fate| fate.left.is_some()).count();
-        let changed = done.files.len() - left;
+        let changed = done.files.iter().filter(|fate| fate.diff.is_some()).count();
         let said = done.prompts.first().map(String::as_str).filter(|said| !said.is_empty());
         let verb = if back { "taken back" } else { "brought again" };
         let first = said.map(|said| format!(": {}", short(said))).unwrap_or_default();
@@ -183,11 +188,12 @@ mod tests {
 
     #[test]
     fn each_file_says_what_becomes_of_it() {
-        let files = vec![
+        let mut files = vec![
             fate("a.rs", None),
             fate("b\u{1b}[2J\n.rs", Some(Why::Theirs)),
             fate("c.rs", Some(Why::Failed("it is a folder now".to_owned()))),
         ];
+        files.push(Fate { diff: None, ..fate("as-it-was.rs", None) });
         let rewound = Rewound { files, notes: vec!["d.bin was too large".to_owned()], ..Rewound::default() };
         assert_eq!(
             lines(&rewound, Paint::OFF),
