@@ -1,5 +1,6 @@
 //! How a command ends: its exit code, and what a person reads when it failed.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use haft_config::ConfigError;
@@ -7,6 +8,7 @@ use haft_llm::LlmError;
 use haft_protocol::SessionId;
 use haft_session::{SessionError, TurnError};
 
+use crate::folders::Folders;
 use crate::render::{self, Paint};
 
 /// How a command ended.
@@ -134,15 +136,33 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         let again = format!("`haft run --session {id} \"go on\"`; everything up to here is kept");
         return Some(after_model(error, &again));
     }
-    match error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>())? {
+    let wrong = error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>())?;
+    match wrong {
         ConfigError::Syntax { .. }
         | ConfigError::Value { .. }
         | ConfigError::Header { .. }
         | ConfigError::File { .. } => {
-            Some("mend that, or set HAFT_DISABLE_PROJECT_CONFIG=1 to leave the project's files out".to_owned())
+            let folders = Folders::find().ok();
+            let is_own = folders.is_some_and(|folders| is_own(Path::new(wrong.origin()), &folders));
+            Some(if is_own { OWN_SETTINGS } else { PROJECT_SETTINGS }.to_owned())
         }
         ConfigError::Unreadable { .. } => None,
     }
+}
+
+const PROJECT_SETTINGS: &str = "mend that, or set HAFT_DISABLE_PROJECT_CONFIG=1 to leave the project's files out";
+const OWN_SETTINGS: &str = "mend that; these settings are none of the project's, they count in every folder";
+
+/// Whether settings come from the user, or from whoever manages the machine, and not from a project. Variables are no
+/// paths.
+fn is_own(origin: &Path, folders: &Folders) -> bool {
+    let Folders { home, config_home, .. } = folders;
+    let mut own = vec![home.join(".opencode"), home.join(".haft")];
+    own.extend(["opencode", "haft"].map(|name| config_home.join(name)));
+    own.extend(haft_config::Sources::MANAGED.map(PathBuf::from));
+    let is_named = |name: &str| std::env::var_os(name).is_some_and(|named| origin.starts_with(named));
+    let named = ["OPENCODE_CONFIG", "HAFT_CONFIG", "OPENCODE_CONFIG_DIR", "HAFT_CONFIG_DIR"];
+    !origin.is_absolute() || own.iter().any(|folder| origin.starts_with(folder)) || named.into_iter().any(is_named)
 }
 
 /// Vendors whose credentials are looked for on this machine; what is wrong with them says what to do.
@@ -191,6 +211,21 @@ mod tests {
     use super::*;
     use haft_protocol::Clock;
     use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn ones_own_settings_are_told_from_the_projects() {
+        let folder = |name: &str| PathBuf::from("/h/u").join(name);
+        let (home, config_home, data, state, cache) = (folder(""), folder("c"), folder("d"), folder("s"), folder("k"));
+        let folders = Folders { home, config_home, data, state, cache };
+        let row = |origin: &str, want: bool| assert_eq!(is_own(Path::new(origin), &folders), want, "{origin}");
+        row("/h/u/c/haft/haft.json", true);
+        row("/h/u/c/opencode/agents/a.md", true);
+        row("/h/u/.haft/haft.json", true);
+        row("/etc/haft/haft.json", true);
+        row("HAFT_CONFIG_CONTENT", true);
+        row("/h/u/work/haft.json", false);
+        row("/h/u/work/.haft/agents/a.md", false);
+    }
 
     #[test]
     fn only_our_own_output_is_a_closed_pipe() {

@@ -88,6 +88,19 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// The file or the variable that it is about.
+    pub fn origin(&self) -> &str {
+        match self {
+            ConfigError::Unreadable { origin, .. }
+            | ConfigError::Syntax { origin, .. }
+            | ConfigError::Value { origin, .. }
+            | ConfigError::Header { origin, .. }
+            | ConfigError::File { origin, .. } => origin,
+        }
+    }
+}
+
 fn at(place: Option<&Place>) -> String {
     place.map(|place| format!(", {place}")).unwrap_or_default()
 }

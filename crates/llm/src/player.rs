@@ -120,7 +120,7 @@ impl Player {
         let stream = self.streams.lock().unwrap_or_else(PoisonError::into_inner).of(request);
         // Where nobody told them apart, all play the same.
         let part = self.parts.get(&stream).or_else(|| self.parts.get(&None));
-        let (purpose, number) = (request.purpose, request.answers());
+        let (purpose, number) = (request.purpose, request.given());
         let answer = part.and_then(|part| part.answers.get(part.list.next(purpose, number)?));
         match answer {
             Some(answer) => play(answer.clone(), self.kind, request.model.clone(), self.pace),

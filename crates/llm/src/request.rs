@@ -41,6 +41,8 @@ pub struct Request {
     pub purpose: Purpose,
     /// How many answers the conversation had that are no longer among `messages`. It is not sent either.
     pub left_out: usize,
+    /// How many of the answers so far are none of a model: they keep what a person ran. It is not sent either.
+    pub by_hand: usize,
 }
 
 /// What an answer is for.
@@ -71,9 +73,14 @@ impl Purpose {
 }
 
 impl Request {
-    /// How many answers of the model the conversation had so far.
+    /// How many answers the conversation had so far, what a person ran among them.
     pub fn answers(&self) -> usize {
         self.left_out + self.messages.iter().filter(|message| matches!(***message, Message::Assistant { .. })).count()
+    }
+
+    /// How many of them a model gave.
+    pub(crate) fn given(&self) -> usize {
+        self.answers().saturating_sub(self.by_hand)
     }
 }
 

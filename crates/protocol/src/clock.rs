@@ -96,6 +96,19 @@ impl Inner {
     }
 }
 
+/// The day of the calendar that is `days` after the first of January 1970: year, month and day.
+pub fn civil(days: u64) -> (u64, u64, u64) {
+    // Counted from the first of March of the year 0, so that the leap day is the last one of a year.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,7 +21,7 @@ mod tagged;
 mod todo;
 
 pub use ask::{Ask, AskedBy, Reply};
-pub use clock::Clock;
+pub use clock::{Clock, civil};
 pub use event::{Event, Status};
 pub use file_event::{FileChange, FileEvent};
 pub use history::{History, Turned};

@@ -419,8 +419,10 @@ pub(crate) fn memory(
     kin: Kin,
 ) -> Memory {
     let marks = Marks::default();
-    for path in history.messages().iter().flat_map(|turned| &turned.parts).flat_map(loaded) {
-        marks.tell(path.as_ref());
+    for part in history.messages().iter().flat_map(|turned| &turned.parts) {
+        for path in loaded(part) {
+            marks.tell(path.as_ref(), Some(&part.message_id));
+        }
     }
     let todos = Todos::kept(setup.journal.clone(), record.id.clone(), todos);
     let (belongings, wish, sent) = (Belongings::default(), Wish::default(), Sent::default());

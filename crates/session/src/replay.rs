@@ -29,7 +29,7 @@ pub use streams::streams;
 use haft_protocol::{History, Id, Message, MessageId, PartKind, SessionId, Turned};
 
 /// Whether a model wrote this answer. Commands that a person ran, and tasks that a command was, are kept as answers too.
-fn is_models(turned: &Turned) -> bool {
+pub(crate) fn is_models(turned: &Turned) -> bool {
     matches!(turned.info, Message::Assistant(_))
         && !turned.parts.iter().any(|part| {
             // The id of such a call begins with that of a message.

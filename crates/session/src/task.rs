@@ -170,14 +170,17 @@ impl Crew {
                     work::result(&crew.setup, begun, end, &stop).await
                 }
             };
+            let mut left_in = None;
             let result = match (result, &crew.tree) {
                 (Ok(mut result), Some(tree)) => {
-                    let told = apart::waiting(tree, &task_id, &task.agent).await;
+                    let (told, is_left) = apart::waiting(tree, &task_id, &task.agent).await;
                     result.text = format!("{}\n\n{told}", result.text).trim_start().to_owned();
+                    left_in = is_left.then(|| tree.path().display().to_string());
                     Ok(result)
                 }
                 (Err(ToolError::Failed(why)), Some(tree)) => {
-                    let told = apart::waiting(tree, &task_id, &task.agent).await;
+                    let (told, is_left) = apart::waiting(tree, &task_id, &task.agent).await;
+                    left_in = is_left.then(|| tree.path().display().to_string());
                     Err(ToolError::Failed(format!("{why}\n\n{told}")))
                 }
                 (result, _) => result,
@@ -190,7 +193,7 @@ impl Crew {
                 }
                 result => result,
             };
-            crew.kin.background.end(Notice::of(task_id, &task.description, result));
+            crew.kin.background.end(Notice { left_in, ..Notice::of(task_id, &task.description, result) });
         });
         Ok(TaskResult { session: id, end: TaskEnd::Running, text: String::new(), metadata })
     }

@@ -1,5 +1,6 @@
 //! How two contents of a file differ, as a unified diff. Pure.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -75,8 +76,37 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 fn header(name: &str) -> String {
-    let rule = "=".repeat(67);
-    format!("Index: {name}\n{rule}\n--- {name}\n+++ {name}\n")
+    let named = quoted(name);
+    format!("{}--- {named}\n+++ {named}\n", heading(name))
+}
+
+/// The lines that begin what is said of the file called `name`.
+pub fn heading(name: &str) -> String {
+    format!("Index: {}\n{}\n", quoted(name), "=".repeat(67))
+}
+
+/// `name` as git writes it where it holds what would be no part of a line, or would not be seen: between quotes.
+fn quoted(name: &str) -> Cow<'_, str> {
+    if !name.contains(char::is_control) {
+        return Cow::Borrowed(name);
+    }
+    let mut text = String::from("\"");
+    for letter in name.chars() {
+        match letter {
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            '\r' => text.push_str("\\r"),
+            '"' | '\\' => text.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                let mut bytes = [0; 4];
+                let escaped = |byte: &u8| format!("\\{byte:03o}");
+                text.extend(letter.encode_utf8(&mut bytes).as_bytes().iter().map(escaped));
+            }
+            letter => text.push(letter),
+        }
+    }
+    text.push('"');
+    Cow::Owned(text)
 }
 
 /// `skip` lines stand before those that were compared.
@@ -104,6 +134,15 @@ mod tests {
         let diff = Diff::between("a", old.as_bytes(), new.as_bytes(), Instant::now() + Duration::from_secs(9));
         let hunks = diff.patch.split_once("+++ a\n").map_or("", |(_, hunks)| hunks);
         assert_eq!(format!("+{} -{}\n{hunks}", diff.additions, diff.deletions), want);
+    }
+
+    #[test]
+    fn a_name_stays_on_its_line() {
+        let row = |name: &str, want: &str| assert_eq!(quoted(name), want);
+        row("a b/ä.rs", "a b/ä.rs");
+        row("a\nb\t\"c\"", "\"a\\nb\\t\\\"c\\\"\"");
+        row("\u{1b}[2J", "\"\\033[2J\"");
+        row("\u{9b}", "\"\\302\\233\"");
     }
 
     #[test]

@@ -190,7 +190,7 @@ fn damage(path: &Path, row: Option<&str>) -> String {
     match row {
         Some(row) => format!("{row} in {path} cannot be read; other sessions are not affected"),
         None => format!(
-            "{path} is not a database that haft can read; end every haft that is open and try again, move it away, or set HAFT_DB to another file"
+            "{path} is damaged, or no database of haft's; end every haft that is open and run the same command again: what can be read of one of haft's is taken over then, and the damaged one is kept beside it. If that does not help, set HAFT_DB to another file"
         ),
     }
 }
@@ -244,7 +244,7 @@ mod tests {
             cannot write /d/haft.db; make it writable, or choose another place with HAFT_DB (a file) or XDG_DATA_HOME (a folder)
             no space is left for /d/haft.db; free some space and run the same command again, nothing stored was lost
             /d/haft.db has format 9 of a newer haft and this one knows formats up to 1; upgrade haft, or set HAFT_DB to another file (this one was not changed)
-            /d/haft.db is not a database that haft can read; end every haft that is open and try again, move it away, or set HAFT_DB to another file
+            /d/haft.db is damaged, or no database of haft's; end every haft that is open and run the same command again: what can be read of one of haft's is taken over then, and the damaged one is kept beside it. If that does not help, set HAFT_DB to another file
             part prt_1 in /d/haft.db cannot be read; other sessions are not affected
             another program has kept /d/haft.db locked; wait until it is done and run the same command again
             message msg_1 is not stored; record it first

@@ -46,7 +46,7 @@ pub struct TaskResult {
     /// The last words of the agent's last answer, or the JSON of the form that was asked for; empty where it had none.
     pub text: String,
     /// What clients find the session by: `sessionId`, `parentSessionId` and `model`; `background` where it goes on by
-    /// itself, `structured` where the result has a form.
+    /// itself, `structured` where the result has a form, `leftIn` where its changes stand that were not carried over.
     pub metadata: Object,
 }
 

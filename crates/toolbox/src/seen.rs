@@ -5,7 +5,7 @@ use haft_tool::{Call, ToolError};
 
 /// Remembers that the session has seen the file as `stamp` says.
 pub(crate) fn saw(call: &Call, target: &Target, stamp: Stamp) {
-    call.marks().saw(target.path(), mark(stamp));
+    call.marks().saw(target.path(), &call.message, mark(stamp));
 }
 
 /// Makes sure that the file, which is as `now` says, has not changed since the session read or wrote it. A file that it

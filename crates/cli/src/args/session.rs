@@ -22,7 +22,7 @@ pub(crate) enum Session {
         #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
         search: Option<String>,
         /// At most so many
-        #[arg(long, short = 'n', value_name = "N", value_hint = ValueHint::Other, default_value_t = 100)]
+        #[arg(long, short = 'n', value_name = "N", value_hint = ValueHint::Other, default_value_t = 100, value_parser = many)]
         max_count: usize,
         /// As one JSON array
         #[arg(long)]
@@ -230,4 +230,10 @@ pub(crate) struct SessionImport {
     /// Make it one of this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
+}
+
+/// How many, at least one.
+fn many(text: &str) -> Result<usize, String> {
+    let many = text.parse::<usize>().ok().filter(|many| *many > 0);
+    many.ok_or_else(|| "it takes a number from 1 on".to_owned())
 }

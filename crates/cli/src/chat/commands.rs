@@ -119,6 +119,9 @@ pub(crate) enum Meant<'a> {
 pub(crate) fn meant<'a>(text: &'a str, prompts: &[String], is_there: impl Fn(&str) -> bool) -> Meant<'a> {
     let Some(rest) = text.strip_prefix('/') else { return Meant::Words };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if rest.trim().is_empty() {
+        return Meant::Unknown("");
+    }
     // `/ ` and a comment of C begin no command.
     if name.is_empty() || name.starts_with(['/', '*']) {
         return Meant::Words;
@@ -137,10 +140,13 @@ pub(crate) fn meant<'a>(text: &'a str, prompts: &[String], is_there: impl Fn(&st
 
 /// What to say of a command that there is none of: nothing was sent.
 pub(crate) fn unknown(name: &str, prompts: &[String]) -> String {
+    if name.is_empty() {
+        return "a command has a name behind its /. Nothing was sent. /help lists all".to_owned();
+    }
     let own = OWN.iter().flat_map(|own| std::iter::once(own.name).chain(own.also.iter().copied()));
     let all = own.chain(prompts.iter().map(String::as_str));
     let alike = |known: &str| strsim::normalized_damerau_levenshtein(name, known);
-    let likest = all.filter(|known| alike(known) >= ALIKE || !name.is_empty() && known.starts_with(name));
+    let likest = all.filter(|known| alike(known) >= ALIKE || known.starts_with(name));
     let likest = likest.max_by(|one, other| alike(one).total_cmp(&alike(other)));
     let meant = likest.map_or_else(|| ".".to_owned(), |known| format!("; did you mean /{known}?"));
     let short: String = name.chars().take(MAX_NAME).collect();
@@ -179,6 +185,8 @@ mod tests {
         check("/models  a/b   high ", Meant::Deed("models", Deed::Models, "a/b   high"));
         check("/init the tests", Meant::Words);
         check("/hlep me", Meant::Unknown("hlep"));
+        check("/", Meant::Unknown(""));
+        check("/ \n", Meant::Unknown(""));
     }
 
     #[test]
@@ -200,6 +208,7 @@ mod tests {
         row("modles", "there is no command /modles; did you mean /models? Nothing was sent. /help lists all");
         row("ses", "there is no command /ses; did you mean /sessions? Nothing was sent. /help lists all");
         row("revew", "there is no command /revew; did you mean /review? Nothing was sent. /help lists all");
+        row("", "a command has a name behind its /. Nothing was sent. /help lists all");
         row("xyzzy", "there is no command /xyzzy. Nothing was sent. /help lists all");
         row("\u{1b}[2J", "there is no command /\\u{1b}[2J. Nothing was sent. /help lists all");
     }

@@ -380,7 +380,8 @@ impl Talk {
             "" => None,
             "last" => {
                 let history = self.journal.history(&record.id).await?;
-                let prompts = history.messages().iter().rev().map(|turned| &turned.info);
+                let (shown, _) = haft_session::shown(record, &history);
+                let prompts = shown.iter().rev().map(|turned| &turned.info);
                 prompts.filter(|info| matches!(info, Message::User(_))).map(|info| info.id().clone()).next()
             }
             _ => return Err(Usage("/diff takes `last` or nothing".to_owned()).into()),
@@ -400,7 +401,10 @@ impl Talk {
         let text = edited("", &self.ground.folders.state.join("scratch")).await?;
         match (text.trim().is_empty(), &self.complete) {
             (true, _) => self.tell("nothing was written"),
-            (false, Some(_)) => source.fill(text.trim_end()),
+            (false, Some(_)) => {
+                source.fill(text.trim_end());
+                self.tell("Enter sends what you wrote, Ctrl-C takes it away");
+            }
             // Without an editor of ours there is no line to put it in.
             (false, None) => {
                 let text = text.trim_end().to_owned();

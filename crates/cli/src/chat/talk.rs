@@ -227,10 +227,16 @@ impl Talk {
             Some(session) => session,
             None => Session::open(setup, &record.id).await?,
         };
+        // What opening it put right is stored by now.
+        let record = self.journal.session(&record.id).await?.unwrap_or(record);
         let history = self.journal.history(&record.id).await?;
         let title = lists::one_line(&record.title);
         self.face.note(vec![self.looks.paint.dim(&format!("{title} · {}", record.id))]);
-        self.face.note(lists::replay(history.messages(), replay, self.looks.paint));
+        let (shown, hidden) = haft_session::shown(&record, &history);
+        self.face.note(lists::replay(shown, replay, self.looks.paint));
+        if hidden > 0 {
+            self.tell_taken_back(&session).await;
+        }
         self.window = Window::default();
         self.record = Some(Box::new(record));
         self.keep(session);

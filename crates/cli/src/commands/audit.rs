@@ -1,6 +1,7 @@
 //! `haft audit`: the record of what was asked, decided and done.
 
 use anyhow::{Context, Result};
+use haft_protocol::civil;
 use serde_json::{Value, json};
 
 use crate::args::Audit;
@@ -81,6 +82,14 @@ fn show(entries: &[Value], json: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The time `ms` (Unix milliseconds) for people, in UTC: two machines tell it alike.
+fn utc(ms: u64) -> String {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    let ((year, month, day), rest) = (civil(ms / DAY), ms % DAY);
+    let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", rest % 1000)
+}
+
 /// An entry on one line: number, time, what, and the rest as it is kept.
 fn line(entry: &Value) -> String {
     const SHOWN: [&str; 7] = ["v", "n", "time", "prev", "kind", "session", "call"];
@@ -91,7 +100,7 @@ fn line(entry: &Value) -> String {
     let line = format!(
         "{} {} {} {} {} {}",
         entry["n"],
-        entry["time"],
+        entry["time"].as_u64().map_or_else(|| entry["time"].to_string(), utc),
         text("session"),
         text("call"),
         text("kind"),
@@ -105,11 +114,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn times_can_be_read() {
+        assert_eq!(utc(951_868_799_999), "2000-02-29T23:59:59.999Z");
+        assert_eq!(utc(1_795_292_340_480), "2026-11-21T20:19:00.480Z");
+    }
+
+    #[test]
     fn an_entry_is_one_line_that_hides_nothing() {
         let entry = json!({
             "v": 1, "n": 3, "time": 5, "prev": "00", "session": "ses_1", "call": null, "kind": "effect",
             "did": "started", "command": "ls\n\u{1b}[2J\u{202e}",
         });
-        assert_eq!(line(&entry), r#"3 5 ses_1 - effect did="started" command="ls\n\u001b[2J\u{202e}""#);
+        assert_eq!(
+            line(&entry),
+            r#"3 1970-01-01T00:00:00.005Z ses_1 - effect did="started" command="ls\n\u001b[2J\u{202e}""#
+        );
     }
 }

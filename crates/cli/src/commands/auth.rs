@@ -10,7 +10,7 @@ mod vendors;
 
 use anyhow::Result;
 
-pub(crate) use self::import::take_over;
+pub(crate) use self::import::{look_over, take_over};
 pub(crate) use self::login::{open, store};
 pub(crate) use self::person::{Person, Stopped};
 use crate::args::Auth;

@@ -34,6 +34,15 @@ struct Tally {
     left_out: BTreeMap<String, u64>,
 }
 
+/// What would be taken over of keys and tokens, by the names of those they are for.
+#[derive(Default)]
+struct Secrets {
+    /// Vendors of models, each with why it is left out, if it is.
+    keys: Vec<(String, Option<&'static str>)>,
+    /// Servers of tools.
+    servers: Vec<String>,
+}
+
 pub(crate) async fn run(args: ImportOpencode) -> Result<Exit> {
     let folders = Folders::find()?;
     let data = args.from.clone().unwrap_or_else(|| theirs(&folders));
@@ -52,7 +61,11 @@ pub(crate) async fn run(args: ImportOpencode) -> Result<Exit> {
         journal.close().await?;
         done?;
     }
-    tell(&tally, &args)?;
+    let secrets = Secrets {
+        keys: if keys.exists() { auth::look_over(&folders, &keys)? } else { Vec::new() },
+        servers: if tokens.exists() { Store::at(folders.mcp_auth()).look_over(&tokens)? } else { Vec::new() },
+    };
+    tell(&tally, &secrets, &args)?;
     if keys.exists() && !args.dry_run {
         auth::take_over(&folders, &keys)?;
     }
@@ -151,12 +164,15 @@ fn judged(ours: &Session, theirs: &Session, only_ours: bool, same_messages: bool
     }
 }
 
-fn tell(tally: &Tally, args: &ImportOpencode) -> Result<()> {
+fn tell(tally: &Tally, secrets: &Secrets, args: &ImportOpencode) -> Result<()> {
     let Tally { taken, same, own, messages, parts, failed, left_out } = tally;
     if args.json {
         let value: Value = json!({
             "dryRun": args.dry_run, "sessions": taken, "messages": messages, "parts": parts,
             "same": same, "own": own, "failed": failed, "leftOut": left_out,
+            "keys": secrets.keys.iter().filter(|(_, why)| why.is_none()).map(|(name, _)| name).collect::<Vec<_>>(),
+            "keysLeftOut": secrets.keys.iter().filter_map(|(name, why)| Some((name, (*why)?))).collect::<BTreeMap<_, _>>(),
+            "servers": secrets.servers,
         });
         render::say_json(&value, true)?;
         return Ok(());
@@ -178,7 +194,21 @@ fn tell(tally: &Tally, args: &ImportOpencode) -> Result<()> {
         }
     }
     render::say(&line)?;
+    // Where they are taken over that is told one by one.
+    for line in foretold(secrets).into_iter().filter(|_| args.dry_run) {
+        render::say(&render::spelled(&line))?;
+    }
     Ok(())
+}
+
+/// What would become of keys and tokens, a line each.
+fn foretold(secrets: &Secrets) -> Vec<String> {
+    let key = |(name, why): &(String, Option<&str>)| match why {
+        None => format!("{name}: its key or sign-in would be taken over"),
+        Some(why) => format!("{name}: would be left out, {why}"),
+    };
+    let server = |name: &String| format!("{name}: what this server of tools gave would be taken over");
+    secrets.keys.iter().map(key).chain(secrets.servers.iter().map(server)).collect()
 }
 
 #[cfg(test)]

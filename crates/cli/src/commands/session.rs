@@ -14,6 +14,7 @@ mod summary;
 mod undo;
 
 pub(crate) use self::list::ago;
+pub(crate) use self::undo::FOUND;
 
 use std::path::Path;
 

@@ -2,10 +2,11 @@
 
 mod show;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::Result;
-use haft_protocol::{Clock, History, Message, PartKind, Session, Tokens};
+use haft_protocol::{Clock, History, Message, PartKind, Session, Tokens, Turned};
 use haft_store::{Filter, Journal};
 use serde_json::{Value, json};
 
@@ -41,17 +42,27 @@ struct Sums {
     /// The first and the last time anything happened, in Unix milliseconds.
     first: Option<u64>,
     last: u64,
+    /// The messages that were counted, so that none is twice.
+    seen: HashSet<u64>,
 }
 
 impl Sums {
+    /// Adds a session. What stands in it as a copy of what was added before, or was said before it began, is not counted
+    /// again.
     fn add(&mut self, session: &Session, history: &History) {
+        let is_new = |turned: &&Turned| {
+            let is_copied = turned.info.created() < session.time.created;
+            self.seen.insert(mark(turned)) && !is_copied
+        };
+        let new: Vec<&Turned> = history.messages().iter().filter(is_new).collect();
         self.sessions += 1;
-        self.cost += session.cost;
-        self.tokens += session.tokens;
-        self.each.push(all(&session.tokens));
+        let (cost, tokens) = spent(session, history.messages(), &new);
+        self.cost += cost;
+        self.tokens += tokens;
+        self.each.push(all(&tokens));
         self.first = Some(self.first.map_or(session.time.created, |first| first.min(session.time.created)));
         self.last = self.last.max(session.time.updated);
-        for turned in history.messages() {
+        for turned in new {
             self.messages += 1;
             if let Message::Assistant(answer) = &turned.info
                 && !answer.model_id.is_empty()
@@ -102,6 +113,48 @@ impl Sums {
     }
 }
 
+/// What a message is told from others by, also where a copy of it has other names.
+fn mark(turned: &Turned) -> u64 {
+    let mut hash = DefaultHasher::new();
+    turned.info.created().hash(&mut hash);
+    if let Message::Assistant(answer) = &turned.info {
+        (&answer.provider_id, &answer.model_id, answer.time.completed, all(&answer.tokens)).hash(&mut hash);
+        answer.cost.to_bits().hash(&mut hash);
+    }
+    for part in &turned.parts {
+        match &part.kind {
+            PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => text.hash(&mut hash),
+            PartKind::Tool { call_id, tool, .. } => (call_id, tool).hash(&mut hash),
+            PartKind::File { .. }
+            | PartKind::Vendor { .. }
+            | PartKind::Agent { .. }
+            | PartKind::Subtask(_)
+            | PartKind::Patch { .. }
+            | PartKind::Compaction { .. }
+            | PartKind::Retry { .. }
+            | PartKind::StepStart {}
+            | PartKind::StepFinish { .. } => {}
+        }
+    }
+    hash.finish()
+}
+
+/// What `session` used and cost, of whose `messages` these are `new`: all of it, or where some are copies, what the
+/// others did.
+fn spent(session: &Session, messages: &[Turned], new: &[&Turned]) -> (f64, Tokens) {
+    if new.len() == messages.len() {
+        return (session.cost, session.tokens);
+    }
+    let mut sum = (0.0, Tokens::default());
+    for turned in new {
+        if let Message::Assistant(answer) = &turned.info {
+            sum.0 += answer.cost;
+            sum.1 += answer.tokens;
+        }
+    }
+    sum
+}
+
 /// Everything that was processed.
 fn all(tokens: &Tokens) -> u64 {
     tokens.input + tokens.output + tokens.reasoning + tokens.cache.read + tokens.cache.write
@@ -134,7 +187,10 @@ async fn counted(args: &Stats, journal: &Journal, now: u64) -> Result<Sums> {
     };
     let filter = Filter { directory, limit: MAX_SESSIONS, archived: true, ..Filter::default() };
     let mut sums = Sums::default();
-    for session in journal.sessions(&filter).await? {
+    let mut sessions = journal.sessions(&filter).await?;
+    // What is copied goes before its copies.
+    sessions.sort_by(|one, other| (one.time.created, &other.id).cmp(&(other.time.created, &one.id)));
+    for session in sessions {
         if session.time.updated < since || project.is_some_and(|project| session.project_id != project) {
             continue;
         }

@@ -74,6 +74,11 @@ fn strip(text: &str, keep: Keep) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The name of a file in a line that says what becomes of it: spelled out, line breaks and tabs too.
+pub(crate) fn named(name: &str) -> String {
+    spelled(name).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// `text` with everything spelled out that a terminal would obey, or that a reader would not see or take for something
 /// else: for what a person decides about. Line breaks and tabs stay.
 pub(crate) fn spelled(text: &str) -> Cow<'_, str> {

@@ -21,7 +21,7 @@ mod words;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-pub(crate) use clean::{clean, spelled};
+pub(crate) use clean::{clean, named, spelled};
 pub(crate) use console::{Console, Foot, leave, print_beside};
 pub(crate) use json::Json;
 pub(crate) use page::Page;

@@ -163,8 +163,9 @@ impl<W: Write + Send> Terminal<W> {
     }
 
     fn part(&mut self, part: &Part) {
-        if let Some(line) = task_ended(part, self.paint).filter(|_| self.printed.insert(part.id.clone())) {
-            return self.print(Kind::Note, vec![line]);
+        let ended = task_ended(part, self.paint);
+        if !ended.is_empty() && self.printed.insert(part.id.clone()) {
+            return self.print(Kind::Note, ended);
         }
         if !self.answers.contains(&part.message_id) {
             return;

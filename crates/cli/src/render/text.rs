@@ -115,9 +115,10 @@ impl<O: Write + Send, E: Write + Send> Text<O, E> {
     }
 
     fn part(&mut self, part: &Part) {
-        if let Some(line) = task_ended(part, self.paint).filter(|_| self.printed.insert(part.id.clone())) {
+        let ended = task_ended(part, self.paint);
+        if !ended.is_empty() && self.printed.insert(part.id.clone()) {
             self.new_line();
-            return self.aside(&format!("{line}\n"));
+            return self.aside(&format!("{}\n", ended.join("\n")));
         }
         if !self.answers.contains(&part.message_id) {
             return;

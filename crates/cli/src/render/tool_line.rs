@@ -30,6 +30,7 @@ pub(crate) fn lines(tool: &str, state: &ToolState, paint: Paint) -> Vec<String> 
                     "job_output" | "job_kill" => job_lines(metadata, paint),
                     "todowrite" | "todoread" => todo_lines(metadata, paint),
                     "question" => answer_lines(input, metadata, paint),
+                    "task" => left_in(metadata, paint).into_iter().collect(),
                     _ => Vec::new(),
                 });
             }
@@ -58,18 +59,25 @@ pub(crate) fn begun(tool: &str, state: &ToolState, paint: Paint) -> Option<Strin
     }
 }
 
-/// The line about a task that went on in the background, where `part` tells its end.
-pub(crate) fn task_ended(part: &Part, paint: Paint) -> Option<String> {
-    let PartKind::Text { synthetic: true, metadata: Some(metadata), .. } = &part.kind else { return None };
+/// The line about a task that went on in the background, where `part` tells its end; a second one where changes of it wait.
+pub(crate) fn task_ended(part: &Part, paint: Paint) -> Vec<String> {
+    let PartKind::Text { synthetic: true, metadata: Some(metadata), .. } = &part.kind else { return Vec::new() };
     let text = |key: &str| metadata.get(key).and_then(Value::as_str);
-    let state = text("task").and(text("state"))?;
+    let Some(state) = text("task").and(text("state")) else { return Vec::new() };
     let title = one_line(text("title").unwrap_or("without a name"));
-    Some(match state {
+    let line = match state {
         "completed" => paint.cyan(&format!("◆ background task ended: {title}")),
         "partial" => paint.yellow(&format!("◆ background task came to a limit: {title}")),
         "interrupted" => paint.yellow(&format!("◆ background task was cut off: {title}")),
         _ => paint.red(&format!("✗ background task failed: {title}")),
-    })
+    };
+    std::iter::once(line).chain(left_in(metadata, paint)).collect()
+}
+
+/// Where the changes of a task stand that are not in the project. Whole, however long: somebody wants to go there.
+fn left_in(metadata: &Object, paint: Paint) -> Option<String> {
+    let path = metadata.get("leftIn").and_then(Value::as_str)?;
+    Some(paint.yellow(&format!("  ! its changes are not in the project; they stand in {}", spelled(path))))
 }
 
 /// What a call is about that is at work, for a line that is drawn anew.
@@ -161,12 +169,15 @@ const FILE: &str = "Index: ";
 /// The lines of a diff without the heads of its files. Where there are several files, each begins with its [`FILE`] line.
 fn diff_body(diff: &str) -> Vec<&str> {
     const HEAD: [&str; 3] = ["=====", "--- ", "+++ "];
+    const MODES: [&str; 2] = ["old mode ", "new mode "];
     let several = diff.lines().filter(|line| line.starts_with(FILE)).count() > 1;
     let (mut body, mut in_head) = (Vec::new(), true);
     for line in diff.lines() {
         if line.starts_with(FILE) {
             in_head = true;
             body.extend(several.then_some(line));
+        } else if in_head && MODES.iter().any(|mode| line.starts_with(mode)) {
+            body.push(line);
         } else if !in_head || !HEAD.iter().any(|head| line.starts_with(head)) {
             in_head = false;
             body.push(line);

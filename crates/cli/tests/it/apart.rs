@@ -97,6 +97,7 @@ fn what_was_changed_behind_the_turn_waits_until_it_is_fetched() {
     let parts = crate::support::parts(&session);
     let notice = parts.iter().find(|part| part["metadata"]["task"].is_string()).unwrap()["text"].as_str().unwrap();
     let [tree] = trees(&machine).try_into().unwrap();
+    assert!(ran.err.contains(&format!("they stand in {}\n", tree.display())), "{ran:?}");
     let want = format!("It worked apart, in {}. Nothing of it is in the project yet.", tree.display());
     assert!(notice.contains(&want), "{notice}");
     assert!(notice.contains("It changed there:\n- a.txt\n- gone.txt\n- sub/new.txt\n"), "{notice}");
@@ -157,9 +158,10 @@ fn files(machine: &Machine) -> Vec<(&'static str, String)> {
 fn what_was_changed_apart_is_carried_over_and_can_be_undone() {
     let machine = machine(&[EDITS, READY]);
     let before = files(&machine);
-    run(&machine);
+    let ran = run(&machine);
     let told = report(&machine);
     assert!(told.contains("Ready.\n\nIts changes were carried over:\n- a.txt\n- gone.txt\n- sub/new.txt"), "{told}");
+    assert!(!ran.err.contains("not in the project"), "{ran:?}");
     let text = |text: &str| text.to_owned();
     assert_eq!(files(&machine), [("a.txt", text("one\nTWO\nthree\n")), ("sub/new.txt", text("new\n"))]);
     assert!(trees(&machine).is_empty(), "{:?}", trees(&machine));
@@ -202,12 +204,13 @@ fn what_does_not_go_together_is_named_and_nothing_is_changed() {
     let theirs = format!("printf 'one\\n2\\nthree\\n' > {}", machine.project().join("a.txt").display());
     let meanwhile = json!({"answer": [{"call": "bash", "args": {"command": theirs}}]}).to_string();
     plays(&machine, &[EDITS, &meanwhile, READY]);
-    run(&machine);
+    let ran = run(&machine);
     let told = report(&machine);
     assert!(told.contains("1 do not go together with the project:\n- a.txt: both changed the same lines"), "{told}");
     let text = |text: &str| text.to_owned();
     assert_eq!(files(&machine), [("a.txt", text("one\n2\nthree\n")), ("gone.txt", text("bye\n"))]);
     let [tree] = trees(&machine).try_into().unwrap();
+    ran.says(&[&format!("! its changes are not in the project; they stand in {}\n", tree.display())]);
     assert!(told.contains(&format!("They stand in {}", tree.display())), "{told}");
     assert_eq!(std::fs::read_to_string(tree.join("a.txt")).unwrap(), "one\nTWO\nthree\n");
     assert!(tree.join("sub/new.txt").exists() && !tree.join("gone.txt").exists());

@@ -152,7 +152,17 @@ fn a_broken_scenario_names_its_line() {
 #[test]
 fn broken_settings_name_the_file_and_the_place() {
     let machine = Machine::with(&[("opencode.json", "{\n  \"model\": }")]);
-    machine.haft(&["run", "go"]).ends(1).says(&["opencode.json, line 2", "hint: mend that"]);
+    machine.haft(&["run", "go"]).ends(1).says(&["opencode.json, line 2", "HAFT_DISABLE_PROJECT_CONFIG=1 to leave"]);
+}
+
+#[test]
+fn the_users_own_broken_settings_are_not_taken_for_the_projects() {
+    let machine = Machine::with(&[]);
+    let folder = machine.root().join("config/haft");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("haft.json"), "{\n  \"model\": }").unwrap();
+    let ran = machine.haft(&["run", "go"]).ends(1).says(&["haft.json, line 2", "they count in every folder"]);
+    assert!(!ran.err.contains("HAFT_DISABLE_PROJECT_CONFIG"), "{ran:?}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ const HI: &str = r#"{"answer":[{"text":"Hi there."},{"usage":{"input":120,"outpu
 /// What stands before what is typed.
 const MARK: &str = "build › ";
 const ANSWER: &str = "answer › ";
+const UP: &str = "\u{1b}[A";
 
 /// `haft` alone, with a model that gives these answers.
 pub(crate) fn command(machine: &Machine, answers: &[&str], args: &[&str]) -> Command {
@@ -185,7 +186,7 @@ fn commands_show_and_choose() {
     terminal.type_text("/export out.json\n");
     terminal.wait_for("written to ");
     terminal.type_text("/export out.json\n");
-    terminal.wait_for("name a file that does not exist yet");
+    terminal.wait_for("which is there already; name a file that does not exist yet");
     leave(&mut terminal);
     assert!(machine.read("out.json").contains("\"hello\""));
 }
@@ -196,6 +197,11 @@ fn a_command_line_of_ones_own_runs_without_a_question() {
     let mut terminal = chat(&machine, &[HI], &["--plain"]);
     say(&mut terminal, "!echo made by hand");
     terminal.wait_for("$ echo made by hand …\n  made by hand\n");
+    say(&mut terminal, "/");
+    terminal.wait_for("a command has a name behind its /. Nothing was sent.");
+    // Neither took the model's only answer.
+    say(&mut terminal, "hello");
+    terminal.wait_for("Hi there.");
     leave(&mut terminal);
 }
 
@@ -336,21 +342,51 @@ fn ctrl_c_stops_the_turn_of_a_drawn_chat() {
 }
 
 #[test]
-fn what_was_taken_back_stands_in_the_line_again() {
+fn what_was_taken_back_is_brought_again_or_said_anew() {
     let machine = Machine::uncaged(&[]);
     let mut terminal = chat(&machine, &[HI, DONE], &[]);
     enter(&mut terminal, "hello");
     terminal.wait_for("\nbuild · script/");
     enter(&mut terminal, "/undo");
     terminal.wait_for("taken back: hello");
-    terminal.wait_for("\nbuild › hello");
-    // Takes the line away.
-    terminal.type_text(CTRL_C);
+    terminal.wait_for("/redo brings it again, Up brings its words");
+    // Nothing stands in the line that it could become a part of.
     enter(&mut terminal, "/redo");
     terminal.wait_for("brought again: hello");
     enter(&mut terminal, "/redo");
     terminal.wait_for("there is nothing to redo in session");
+    enter(&mut terminal, "/undo");
+    terminal.wait_for_times("taken back: hello", 2);
+    let before = terminal.times("build › hello");
+    terminal.type_text(UP);
+    terminal.wait_for_times("build › hello", before + 1);
+    enter(&mut terminal, " again");
+    terminal.wait_for_times("Hi there.", 2);
+    terminal.wait_for_times("\nbuild · script/", 2);
     leave_drawn(&mut terminal);
+    let session = machine.newest_session();
+    let said = session["messages"].as_array().unwrap().iter().map(|message| message["parts"][0]["text"].clone());
+    assert_eq!(said.collect::<Vec<_>>()[0], "hello again", "{session}");
+}
+
+#[test]
+fn a_chat_that_goes_on_hides_what_was_taken_back() {
+    let machine = Machine::uncaged(&[]);
+    let mut terminal = chat(&machine, &[HI, DONE], &["--plain"]);
+    say(&mut terminal, "hello");
+    say(&mut terminal, "do the second thing");
+    say(&mut terminal, "do the third thing");
+    leave(&mut terminal);
+    for _ in 0..2 {
+        machine.haft(&["session", "undo", "--yes"]).ok();
+    }
+    let mut again = chat(&machine, &[HI, DONE], &["--plain", "--continue", "--replay-limit", "9"]);
+    again.wait_for("› hello\n\nHi there.");
+    again.wait_for("2 prompts are taken back and not shown; /redo brings the first again");
+    assert_eq!(again.times("second thing"), 0, "{}", again.screen());
+    say(&mut again, "/redo");
+    again.wait_for("brought again: do the second thing");
+    leave(&mut again);
 }
 
 #[test]
@@ -373,7 +409,6 @@ fn files_that_go_back_are_shown_before_they_do() {
     enter(&mut terminal, "y");
     terminal.wait_for("taken back: change it (1 files changed)");
     assert_eq!(machine.read("a.txt"), "one\n");
-    terminal.type_text(CTRL_C);
     // Somebody else changes it: it stays, unless it is forced.
     machine.write("a.txt", "mine\n");
     enter(&mut terminal, "/redo");

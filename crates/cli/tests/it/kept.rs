@@ -139,6 +139,16 @@ fn sums_of_what_was_used() {
     for shown in ["OVERVIEW", "COST & TOKENS", "MODEL USAGE", "TOOL USAGE", "2.5K", "read"] {
         assert!(text.contains(shown), "{shown} is not in: {text}");
     }
+    // A copy costs nothing, whether it was forked or imported.
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    machine.haft(&["session", "fork", &id]).ok();
+    machine.haft(&["session", "export", &id, "-o", "copy.json"]).ok();
+    machine.haft(&["session", "import", "copy.json", "--new"]).ok();
+    let again = machine.haft(&["stats", "--json"]).ok().json();
+    assert_eq!(again["sessions"], 3);
+    for same in ["messages", "cost", "tokens", "tools", "models"] {
+        assert_eq!(again[same], sums[same], "{same}");
+    }
     let none = machine.haft(&["stats", "--json", "--project", "another"]).ok().json();
     assert_eq!(none["sessions"], 0);
 }
@@ -176,11 +186,22 @@ fn opencodes_files_and_keys_are_taken_over_once() {
         "part/msg_2/prt_3.json",
         json!({"id": "prt_3", "sessionID": "ses_old", "messageID": "msg_2", "type": "hologram"}),
     );
-    std::fs::write(theirs.join("auth.json"), json!({"mock": {"type": "api", "key": "sk-0123456789"}}).to_string())
-        .unwrap();
+    let openai = json!({"type": "oauth", "refresh": "r-0123456789", "access": "a", "expires": 0});
+    let keys = json!({"mock": {"type": "api", "key": "sk-0123456789"}, "openai": openai});
+    std::fs::write(theirs.join("auth.json"), keys.to_string()).unwrap();
+    let linear = json!({"serverUrl": "https://l.example", "tokens": {"accessToken": "t-0123456789"}});
+    std::fs::write(theirs.join("mcp-auth.json"), json!({"linear": linear}).to_string()).unwrap();
 
     let dry = machine.haft(&["import-opencode", "--dry-run"]).ok();
     assert!(dry.out.contains("1 sessions with 2 messages and 2 parts would be"), "{dry:?}");
+    assert!(dry.out.contains("mock: its key or sign-in would be taken over"), "{dry:?}");
+    assert!(dry.out.contains("openai: would be left out, each new token"), "{dry:?}");
+    assert!(dry.out.contains("linear: what this server of tools gave would be taken over"), "{dry:?}");
+    let told = machine.haft(&["import-opencode", "--dry-run", "--json"]).ok();
+    let (keys, servers) = (&told.json()["keys"], &told.json()["servers"]);
+    assert_eq!((keys, servers), (&json!(["mock"]), &json!(["linear"])), "{told:?}");
+    assert!(told.json()["keysLeftOut"]["openai"].is_string(), "{told:?}");
+    assert!(![&dry.out, &dry.err, &told.out, &told.err].iter().any(|text| text.contains("0123456789")));
     assert_eq!(titles(&machine, &["--all"]), Vec::<String>::new());
     let done = machine.haft(&["import-opencode"]).ok();
     assert!(done.err.contains("hologram") && done.err.contains("mock: taken over"), "{done:?}");
@@ -295,4 +316,11 @@ fn old_sessions_go_as_the_settings_say() {
     assert!(ran.err.contains("removed 1 old session"), "{}", ran.err);
     assert_eq!(titles(&machine, &[]), ["three", "one"]);
     assert_ne!(two, one);
+}
+
+#[test]
+fn a_list_of_none_is_told_to_be_a_slip() {
+    let machine = Machine::uncaged(&[]);
+    machine.haft(&["session", "list", "-n", "0"]).ends(2).says(&["--max-count", "a number from 1 on"]);
+    machine.haft(&["session", "list", "-n", "1"]).ok();
 }

@@ -92,6 +92,9 @@ fn a_copy_goes_its_own_way() {
         session["messages"].as_array().unwrap().len()
     };
     assert_eq!((count(&id), count(&copy)), (2, 4));
+    machine.haft(&["session", "fork", &id]).ok();
+    let title = |session: serde_json::Value| session["info"]["title"].as_str().unwrap().to_owned();
+    assert!(title(machine.newest_session()).ends_with(" (fork #2)"), "{}", title(machine.newest_session()));
     machine.haft(&["session", "fork", "nonsense"]).ends(2);
     machine.haft(&["session", "fork", "ses_ffe5dff0ca8efffeAwyJ4KXeIR"]).ends(1);
 }

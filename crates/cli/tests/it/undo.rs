@@ -95,6 +95,22 @@ fn what_a_session_did_to_files_is_shown_and_a_copy_can_begin_anywhere() {
 }
 
 #[test]
+fn modes_that_changed_are_shown_and_names_stay_on_their_line() {
+    let machine = Machine::with(&[("a.sh", "one\n"), ("b.sh", "one\n")]);
+    let command = "chmod 755 a.sh b.sh; echo two >> b.sh; printf x > \"$(printf 'new\\nline\\033[2J')\"";
+    let call = json!({"answer": [{"call": "bash", "args": {"command": command, "description": "x"}}]}).to_string();
+    let model = machine.scenario(&[&call, r#"{"answer":[{"text":"Done."}]}"#]);
+    machine.haft(&["run", "go", "--auto", "--model", &model]).ok();
+    let text = machine.haft(&["session", "diff"]).ok().out;
+    let rule = "=".repeat(67);
+    let modes = "old mode 100644\nnew mode 100755\n";
+    assert!(text.contains(&format!("Index: a.sh\n{rule}\n{modes}Index: b.sh\n{rule}\n{modes}--- b.sh\n")), "{text}");
+    assert!(text.contains(r#"+++ "new\nline\033[2J""#) && !text.contains('\u{1b}'), "{text}");
+    let undone = machine.haft(&["session", "undo", "--dry-run"]).ok().out;
+    assert!(undone.contains(r"new\nline\u{1b}[2J") && !undone.contains('\u{1b}'), "{undone}");
+}
+
+#[test]
 fn what_was_taken_back_before_a_command_that_is_killed_is_not_named_with_it() {
     let machine = Machine::uncaged(&[("a.txt", "one\n")]);
     let call = |tool: &str, args: serde_json::Value| json!({ "answer": [{ "call": tool, "args": args }] }).to_string();

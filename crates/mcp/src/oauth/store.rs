@@ -159,20 +159,38 @@ impl Store {
         Ok(was)
     }
 
+    /// The names that [`Store::take_over`] would give now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::get`].
+    pub fn look_over(&self, theirs: &Path) -> Result<Vec<String>, OAuthError> {
+        let (mine, theirs) = (self.read()?, Self::theirs(theirs)?);
+        let room = MAX_KEPT.saturating_sub(mine.len());
+        Ok(theirs.into_iter().map(|(name, _)| name).filter(|name| !mine.contains_key(name)).take(room).collect())
+    }
+
+    /// What OpenCode keeps in the file at `path` that is of use.
+    fn theirs(path: &Path) -> Result<Map<String, Value>, OAuthError> {
+        let mut all = Store::at(path.to_owned()).read()?;
+        all.retain(|_, value| value.is_object());
+        Ok(all)
+    }
+
     /// Takes over what OpenCode keeps in the file at `theirs`, for servers that nothing is kept for; gives their names.
     ///
     /// # Errors
     ///
     /// Those of [`Store::put`].
     pub fn take_over(&self, theirs: &Path) -> Result<Vec<String>, OAuthError> {
-        let theirs = Store::at(theirs.to_owned()).read()?;
+        let theirs = Self::theirs(theirs)?;
         let mut taken = Vec::new();
         if theirs.is_empty() {
             return Ok(taken);
         }
         self.change(|all| {
             for (name, value) in theirs {
-                if all.len() < MAX_KEPT && !all.contains_key(&name) && value.is_object() {
+                if all.len() < MAX_KEPT && !all.contains_key(&name) {
                     all.insert(name.clone(), value);
                     taken.push(name);
                 }

@@ -52,7 +52,10 @@ impl Driver {
 
     /// Makes final what is taken back: something new is asked.
     pub(crate) async fn commit(&mut self) -> Result<(), SessionError> {
-        if self.record.revert.is_some() && self.hand().commit().await? {
+        let Some(revert) = self.record.revert.clone() else { return Ok(()) };
+        if self.hand().commit().await? {
+            // Files that went back are known as they were then.
+            self.memory.marks.forget_since(&revert.message_id);
             self.projection.renew();
             self.tally = None;
             self.counted = patches(&self.history);

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::Model;
 use crate::compact::condensed::{self, Condensed};
+use crate::replay::is_models;
 use crate::request::estimate::{self, Estimate};
 use crate::request::gauge::Gauge;
 use crate::stored::recover::cut_off;
@@ -55,6 +56,8 @@ pub(crate) struct Projection {
     ids: Ids,
     /// How many answers came before those in `made`: a summary stands for them.
     left_out: usize,
+    /// How many of the settled answers, those that are left out among them, keep what a person ran.
+    by_hand: usize,
     /// What requests turned out to take.
     pub gauge: Gauge,
 }
@@ -116,16 +119,17 @@ impl Projection {
         if let Some(condensed) = condensed::newest(messages, self.settled..until) {
             self.begin_with(&condensed, messages, &model.reference);
             let kept = &messages[condensed.tail..condensed.request];
-            self.settle(kept, made);
+            self.settle(kept, &model.reference, made);
             self.settled = condensed.summary + 1;
         }
-        self.settle(&messages[self.settled..until], made);
+        self.settle(&messages[self.settled..until], &model.reference, made);
         self.settled = until;
         let mut before = self.before.clone();
         for turned in &messages[self.settled..] {
             let is_first = self.made.is_empty();
             self.made.extend(made(turned, &mut before, &mut self.ids, is_first));
         }
+        let by_hand = messages[self.settled..].iter().filter(|turned| is_by_hand(turned, &model.reference)).count();
         self.ids.forget();
         let size = self.size + self.made[self.kept..].iter().map(|turn| estimate::message(turn)).sum::<u64>();
         let estimate = Estimate { messages: size, ..Estimate::around(system, tools) };
@@ -138,6 +142,7 @@ impl Projection {
             session,
             extra: model.extra.clone(),
             left_out: self.left_out,
+            by_hand: self.by_hand + by_hand,
             ..Request::default()
         };
         Assembled { request, estimate }
@@ -158,6 +163,7 @@ impl Projection {
             kept: 1,
             before: gone.iter().rev().find_map(before),
             left_out: gone.iter().filter(|turned| speaks(turned, model)).count(),
+            by_hand: gone.iter().filter(|turned| is_by_hand(turned, model)).count(),
             gauge: self.gauge,
             ..Self::default()
         };
@@ -167,12 +173,14 @@ impl Projection {
     fn settle(
         &mut self,
         messages: &[Turned],
+        model: &ModelRef,
         make: impl Fn(&Turned, &mut Option<Before>, &mut Ids, bool) -> Vec<Arc<Turn>>,
     ) {
         for turned in messages {
             let made = make(turned, &mut self.before, &mut self.ids, self.made.is_empty());
             self.size += made.iter().map(|turn| estimate::message(turn)).sum::<u64>();
             self.made.extend(made);
+            self.by_hand += usize::from(is_by_hand(turned, model));
         }
         self.kept = self.made.len();
         self.ids.settle();
@@ -205,6 +213,11 @@ fn speaks(turned: &Turned, model: &ModelRef) -> bool {
         | PartKind::StepFinish { .. } => false,
     };
     !answer.summary && counts(answer, &turned.parts) && turned.parts.iter().any(says)
+}
+
+/// Whether such an answer is none of a model.
+fn is_by_hand(turned: &Turned, model: &ModelRef) -> bool {
+    speaks(turned, model) && !is_models(turned)
 }
 
 /// Whether an answer was given by `model`.

@@ -147,7 +147,7 @@ impl Instructions {
         let mut all = String::new();
         for path in &self.told {
             let Some(text) = self.read.get(path).and_then(|read| read.text.as_deref()) else { continue };
-            marks.tell(path);
+            marks.tell(path, None);
             all.push_str(&format!("\n\nInstructions from: {}\n{}", path.display(), text.trim()));
         }
         for (url, text) in self.pages.iter().flatten() {

@@ -6,7 +6,7 @@ use haft_protocol::{
     Clock, Event, Failure, History, Message, MessageId, Part, PartKind, Session, SessionId, SessionTime, Tokens,
     ToolState,
 };
-use haft_store::Journal;
+use haft_store::{Filter, Journal};
 
 use crate::error::SessionError;
 use crate::session::new_id;
@@ -16,6 +16,9 @@ use crate::undo::Point;
 
 /// Events that are stored in one go.
 const AT_ONCE: usize = 512;
+
+/// Most sessions with a title of the kind that are looked at for the next number.
+const MAX_ALIKE: usize = 1_000;
 
 /// What a message keeps that was still being written.
 const COPIED: &str = "the session was copied while this was written";
@@ -45,7 +48,7 @@ pub(crate) async fn fork(
         id: copy.clone(),
         slug: slug(&copy),
         parent_id: None,
-        title: title(&from.title),
+        title: title(&from.title, &alike(journal, &from).await?),
         cost: 0.0,
         tokens: Tokens::default(),
         summary: None,
@@ -116,15 +119,34 @@ fn moved(part: &Part, session: &SessionId, message: &MessageId, clock: &Clock) -
     Part { id: clock.mint(), session_id: session.clone(), message_id: message.clone(), kind }
 }
 
-/// `Mend it` becomes `Mend it (fork #1)`, and that `Mend it (fork #2)`.
-fn title(title: &str) -> String {
-    let numbered = title.strip_suffix(')').and_then(|head| head.rsplit_once(" (fork #"));
-    match numbered.and_then(|(head, number)| Some((head, number.parse::<u32>().ok()?))) {
-        Some((head, number)) => format!("{head} (fork #{})", number.saturating_add(1)),
-        // It is named after its first prompt, which is still to come.
-        None if title.is_empty() => String::new(),
-        None => format!("{title} (fork #1)"),
+/// The titles of sessions that may be copies of what `from` is one of, or its first.
+async fn alike(journal: &Journal, from: &Session) -> Result<Vec<String>, SessionError> {
+    let head = numbered(&from.title).map_or(from.title.as_str(), |(head, _)| head);
+    if head.is_empty() {
+        return Ok(Vec::new());
     }
+    let title = Some(head.to_owned());
+    let filter = Filter { title, archived: true, limit: MAX_ALIKE, ..Filter::default() };
+    Ok(journal.sessions(&filter).await?.into_iter().map(|record| record.title).collect())
+}
+
+/// `Mend it` becomes `Mend it (fork #1)`, and that `Mend it (fork #2)`: the number behind the highest that one of `others`
+/// has.
+fn title(title: &str, others: &[String]) -> String {
+    // It is named after its first prompt, which is still to come.
+    if title.is_empty() {
+        return String::new();
+    }
+    let (head, own) = numbered(title).unwrap_or((title, 0));
+    let taken = others.iter().filter_map(|other| numbered(other)).filter(|(other, _)| *other == head);
+    let highest = taken.map(|(_, number)| number).max().unwrap_or(0).max(own);
+    format!("{head} (fork #{})", highest.saturating_add(1))
+}
+
+/// What a copy is one of, and its number.
+fn numbered(title: &str) -> Option<(&str, u32)> {
+    let (head, number) = title.strip_suffix(')')?.rsplit_once(" (fork #")?;
+    Some((head, number.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -133,11 +155,15 @@ mod tests {
 
     #[test]
     fn copies_are_numbered() {
-        let row = |from: &str, want: &str| assert_eq!(title(from), want);
-        row("Mend it", "Mend it (fork #1)");
-        row("Mend it (fork #1)", "Mend it (fork #2)");
-        row("Mend it (fork #9)", "Mend it (fork #10)");
-        row("Mend (fork #x)", "Mend (fork #x) (fork #1)");
-        row("", "");
+        let row = |from: &str, others: &[&str], want: &str| {
+            let others: Vec<String> = others.iter().map(|other| (*other).to_owned()).collect();
+            assert_eq!(title(from, &others), want);
+        };
+        row("Mend it", &["Mend it"], "Mend it (fork #1)");
+        row("Mend it", &["Mend it (fork #1)", "Mend it (fork #3)", "Mend (fork #7)"], "Mend it (fork #4)");
+        row("Mend it (fork #1)", &["Mend it (fork #1)", "Mend it (fork #2)"], "Mend it (fork #3)");
+        row("Mend it (fork #9)", &[], "Mend it (fork #10)");
+        row("Mend (fork #x)", &[], "Mend (fork #x) (fork #1)");
+        row("", &["(fork #1)"], "");
     }
 }

@@ -34,6 +34,8 @@ pub trait Worktrees: Send + Sync {
     fn stands(&self, place: &Place, name: &str) -> bool;
 }
 
+/// Where, in what clients are told of a task, the place of its changes stands if they are not in the project.
+pub(crate) const LEFT_IN: &str = "leftIn";
 /// Most files that are named.
 const MOST_NAMED: usize = 20;
 
@@ -129,8 +131,8 @@ impl Crew {
 }
 
 /// What a session is told of the work tree in which a task worked that has ended behind it: nothing is changed in the
-/// project while nobody looks.
-pub(crate) async fn waiting(tree: &Arc<Worktree>, id: &SessionId, agent: &str) -> String {
+/// project while nobody looks. Also whether changes stand there.
+pub(crate) async fn waiting(tree: &Arc<Worktree>, id: &SessionId, agent: &str) -> (String, bool) {
     let looked = Arc::clone(tree);
     let changed = tokio::task::spawn_blocking(move || {
         let changed = looked.changed();
@@ -146,8 +148,8 @@ pub(crate) async fn waiting(tree: &Arc<Worktree>, id: &SessionId, agent: &str) -
         "To carry its changes over, call task with task_id \"{id}\", subagent_type \"{agent}\" and an empty prompt; with \
          a prompt it goes on there"
     );
-    match changed.await {
-        Ok(Ok(changed)) if changed.is_empty() => "It changed no files.".to_owned(),
+    let told = match changed.await {
+        Ok(Ok(changed)) if changed.is_empty() => return ("It changed no files.".to_owned(), false),
         Ok(Ok(changed)) => {
             let files = named(&changed);
             format!("It worked apart, in {path}. Nothing of it is in the project yet. It changed there:{files}\n{how}.")
@@ -156,7 +158,8 @@ pub(crate) async fn waiting(tree: &Arc<Worktree>, id: &SessionId, agent: &str) -
             format!("It worked apart, in {path}; what it changed cannot be told: {}", with_causes(&error))
         }
         Err(_) => format!("It worked apart, in {path}. {how}."),
-    }
+    };
+    (told, true)
 }
 
 impl CallHost {
@@ -173,7 +176,9 @@ impl CallHost {
         }
         let tree = Arc::new(apart.tree);
         let without = missed(tree.without());
-        let told = match self.carry_over(&tree).await {
+        let carried = self.carry_over(&tree).await;
+        let is_left = carried.is_err();
+        let told = match carried {
             Ok(told) => told,
             Err(why) => format!(
                 "Its changes were not carried over: {why}. They stand in {path}, as it left them; you may read them there. \
@@ -184,6 +189,9 @@ impl CallHost {
         match result {
             Ok(mut result) => {
                 result.text = format!("{}\n\n{told}", result.text).trim_start().to_owned();
+                if is_left {
+                    result.metadata.insert(LEFT_IN.to_owned(), path.into());
+                }
                 Ok(result)
             }
             Err(ToolError::Failed(why)) => Err(ToolError::Failed(format!("{why}\n\n{told}"))),

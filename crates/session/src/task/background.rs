@@ -10,6 +10,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::Prompt;
+use crate::task::apart::LEFT_IN;
 
 /// Most tasks that go on behind one session, those counted whose end it was not told of yet.
 pub(crate) const MAX_BEHIND: usize = 16;
@@ -58,6 +59,8 @@ pub(crate) struct Notice {
     pub state: &'static str,
     /// Whether somebody wants to go on with it: nobody does where the user stopped it.
     pub wakes: bool,
+    /// Where its changes stand, if they are not in the project.
+    pub left_in: Option<String>,
 }
 
 impl Background {
@@ -158,25 +161,33 @@ impl Notice {
                     TaskEnd::Complete | TaskEnd::Short(_) | TaskEnd::Running => (true, "has ended"),
                 };
                 let summary = format!("The background task \"{what}\" {ended}.");
-                Self { text: result.framed(Some(&summary)), title, state: result.end.word(), task, wakes }
+                Self {
+                    text: result.framed(Some(&summary)),
+                    title,
+                    state: result.end.word(),
+                    task,
+                    wakes,
+                    left_in: None,
+                }
             }
             Err(error) => {
                 let text = format!(
                     "<task id=\"{task}\" state=\"error\">\n<summary>The background task \"{what}\" failed.</summary>\n\
                      <task_error>\n{error}\n</task_error>\n</task>"
                 );
-                Self { text, title, state: "error", task, wakes: true }
+                Self { text, title, state: "error", task, wakes: true, left_in: None }
             }
         }
     }
 
     /// The words of the prompt that it becomes.
     pub(crate) fn part(&self) -> PartKind {
-        let metadata = Object::from_iter([
+        let mut metadata = Object::from_iter([
             ("task".to_owned(), Value::from(self.task.as_str())),
             ("state".to_owned(), Value::from(self.state)),
             ("title".to_owned(), Value::from(self.title.as_str())),
         ]);
+        metadata.extend(self.left_in.as_deref().map(|path| (LEFT_IN.to_owned(), Value::from(path))));
         let text = self.text.clone();
         PartKind::Text { text, synthetic: true, ignored: false, time: None, metadata: Some(Box::new(metadata)) }
     }

@@ -1,8 +1,11 @@
 //! What a session has done to files since a message.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use haft_protocol::{FileDiff, History, MessageId, PartId, SessionId};
+use haft_snapshot::diff::heading;
+use haft_snapshot::{Change, State};
 use haft_store::Journal;
 
 use super::gather::{Below, Gathered, Patch, gather};
@@ -60,7 +63,59 @@ pub(crate) async fn diffs(
         }
     };
     let patches = without(patches, &hidden);
-    Ok(tally(past, Tally::default(), patches).await.diffs())
+    let modes = modes(past, patches.clone()).await;
+    let mut diffs = tally(past, Tally::default(), patches).await.diffs();
+    for diff in &mut diffs {
+        if let Some(modes) = modes.get(&diff.file) {
+            modes.write(diff);
+        }
+    }
+    Ok(diffs)
+}
+
+/// A file whose mode is another one than before.
+struct Modes {
+    before: u32,
+    after: u32,
+    /// Whether it holds what it held.
+    alone: bool,
+}
+
+impl Modes {
+    /// Says so in `diff`, as git does.
+    fn write(&self, diff: &mut FileDiff) {
+        let Self { before, after, alone } = self;
+        let said = format!("old mode 100{before:03o}\nnew mode 100{after:03o}\n");
+        if *alone {
+            diff.patch = heading(&diff.file) + &said;
+        } else if let Some((begins, _)) = diff.patch.match_indices("\n--- ").next() {
+            diff.patch.insert_str(begins + 1, &said);
+        }
+    }
+}
+
+/// The files whose modes `patches`, the latest first, changed, by their names.
+async fn modes(past: &Past, patches: Vec<Patch>) -> HashMap<String, Modes> {
+    let past = past.clone();
+    let found = blocking(move || {
+        let mut ends: HashMap<PathBuf, (State, State)> = HashMap::new();
+        // The latest first, as they are taken back.
+        for change in patches.iter().flat_map(|patch| list(past.snapshots.keep(), patch)) {
+            let Change { path, before, after, .. } = change;
+            ends.entry(path).and_modify(|ends| ends.0 = before.clone()).or_insert((before, after));
+        }
+        let named = |(path, ends): (&PathBuf, &(State, State))| Some((past.files.title(path), differ(ends)?));
+        ends.iter().filter_map(named).collect()
+    });
+    found.await.unwrap_or_default()
+}
+
+/// How the modes of a file differ, if they do.
+fn differ((before, after): &(State, State)) -> Option<Modes> {
+    let (State::File { mode, content, .. }, State::File { mode: now, content: holds, .. }) = (before, after) else {
+        return None;
+    };
+    (mode != now).then(|| Modes { before: *mode, after: *now, alone: content == holds })
 }
 
 /// `patches` without those that are `hidden`.

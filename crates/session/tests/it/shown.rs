@@ -162,8 +162,7 @@ async fn a_command_names_its_agent_and_what_is_no_command_is_words() {
 #[tokio::test]
 async fn a_command_that_the_person_runs_is_kept_and_no_model_is_asked() {
     let mut scene = Scene::with(&[]);
-    // The command stands where an answer does, and so takes the place of the first one.
-    scene.rule("bash", Action::Ask).model(vec![says("never")]).model(vec![says("I see.")]);
+    scene.rule("bash", Action::Ask).model(vec![says("I see.")]);
     let session = scene.session().await;
     let end = session.shell("echo one; echo two").await;
     scene
@@ -180,7 +179,9 @@ async fn a_command_that_the_person_runs_is_kept_and_no_model_is_asked() {
         )
         .await;
     assert!(scene.requests.lock().unwrap().is_empty());
-    session.prompt(Prompt::text("what came out?")).await.unwrap();
+    // Nor does the command take the place of an answer.
+    let end = session.prompt(Prompt::text("what came out?")).await;
+    assert_eq!(end.unwrap(), TurnEnd::Finished("stop".to_owned()));
     let requests = scene.requests.lock().unwrap();
     assert_eq!(
         words(&requests[0]),

@@ -440,7 +440,7 @@ async fn a_command_that_is_a_task_runs_below_and_is_summed_up() {
         agent: Some("explore".to_owned()),
         ..Command::default()
     });
-    scene.model(vec![says("never: the task stands there")]).model(vec![says("It is fine.")]);
+    scene.model(vec![says("It is fine.")]);
     scene.other("Please check", vec![vec![says("Fine.")]]);
     let session = scene.session().await;
     let end = session.prompt(Prompt::text("/check a.rs")).await;

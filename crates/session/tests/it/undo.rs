@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use haft_llm::Step;
 use haft_permission::Asker;
 use haft_project::{Planned, Recorder, Standing};
-use haft_protocol::{AskedBy, Clock, Event, FileStatus, History, Id, Message, Part, PartKind, Revert};
+use haft_protocol::{AskedBy, Clock, Event, FileStatus, History, Id, Message, Part, PartKind, Revert, ToolState};
 use haft_session::{Fate, Force, NewSession, Prompt, Rewind, Rewound, Session, SessionError, To, Why};
 use haft_snapshot::{Change, Hash, State};
 use serde_json::json;
@@ -148,13 +148,52 @@ async fn the_next_prompt_removes_what_was_taken_back_and_what_it_cost() {
         .sum();
     let now = scene.journal.session(session.id()).await.unwrap().unwrap();
     assert!((now.cost - left).abs() < 1e-9 && now.cost <= all.cost, "{} {left} {}", now.cost, all.cost);
-    assert_eq!((now.revert, scene.files().as_str()), (None, "a.rs=two new/ new/b.txt=b"));
+    // What the model had been told of the file holds again, so that its answer of the turn before can be done.
+    assert_eq!((now.revert, scene.files().as_str()), (None, "a.rs=three new/ new/b.txt=b"));
     // No model reads of it, and the turn before can still be taken back.
     let words = crate::scene::words(scene.requests.lock().unwrap().last().unwrap());
     assert!(!words.iter().any(|said| said.contains("second")), "{words:?}");
     session.undo().await.unwrap();
     session.undo().await.unwrap();
     assert_eq!(scene.files(), "a.rs=one");
+}
+
+#[tokio::test]
+async fn a_file_that_was_put_back_is_known_as_it_was() {
+    let mut scene = scene();
+    scene.model(vec![edit("one", "two")]).model(vec![says("First.")]);
+    scene.model(vec![edit("two", "three")]).model(vec![says("Second.")]);
+    let session = scene.session().await;
+    for text in ["first", "second"] {
+        session.prompt(Prompt::text(text)).await.unwrap();
+    }
+    session.undo().await.unwrap();
+    assert_eq!(scene.files(), "a.rs=two");
+    // The same answer again: the model has read nothing anew.
+    session.prompt(Prompt::text("second, once more")).await.unwrap();
+    assert_eq!(scene.files(), "a.rs=three");
+}
+
+#[tokio::test]
+async fn a_content_that_no_message_says_any_more_has_to_be_read() {
+    let mut scene = scene();
+    let read = || call("read", json!({ "filePath": "a.rs" }));
+    scene.model(vec![read()]).model(vec![says("First.")]);
+    scene.model(vec![edit("mine", "three")]).model(vec![read()]).model(vec![edit("mine", "three")]);
+    scene.model(vec![says("Second.")]);
+    let session = scene.session().await;
+    session.prompt(Prompt::text("first")).await.unwrap();
+    scene.put("a.rs", "mine\n");
+    for undone in [false, true] {
+        session.prompt(Prompt::text("second")).await.unwrap();
+        assert_eq!(scene.files(), "a.rs=three");
+        let history = scene.history(&session).await;
+        let first = history.messages()[4].parts.iter().find_map(|part| part.kind.state());
+        let refused = matches!(first, Some(ToolState::Error { error, .. }) if error.contains("has changed on disk"));
+        assert!(refused, "undone before: {undone}: {first:?}");
+        session.undo().await.unwrap();
+        assert_eq!(scene.files(), "a.rs=mine");
+    }
 }
 
 #[tokio::test]

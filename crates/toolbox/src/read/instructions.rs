@@ -32,7 +32,10 @@ pub(super) async fn collect(files: &Files, call: &Call, target: &Target, names: 
         if told.len() == MAX_FILES {
             break;
         }
-        if found.path() == target.path() || !allowing(found.title()) || !call.marks().tell(found.path()) {
+        if found.path() == target.path()
+            || !allowing(found.title())
+            || !call.marks().tell(found.path(), Some(&call.message))
+        {
             continue;
         }
         if let Some(text) = read(files, call, &found).await {
@@ -46,7 +49,7 @@ pub(super) async fn collect(files: &Files, call: &Call, target: &Target, names: 
 pub(super) fn note(call: &Call, target: &Target, names: &[String]) {
     let name = target.path().file_name().and_then(|name| name.to_str());
     if name.is_some_and(|name| names.iter().any(|one| one == name)) {
-        call.marks().tell(target.path());
+        call.marks().tell(target.path(), Some(&call.message));
     }
 }
 

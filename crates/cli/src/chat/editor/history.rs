@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Mode;
-use super::blocks::{Blocks, Content};
+use super::blocks::{Blocks, Content, MAX_INLINE};
 
 /// Most entries.
 pub(super) const MAX_ENTRIES: usize = 1000;
@@ -43,6 +43,20 @@ impl Entry {
             Content::File(_) => None,
         });
         Self { mode, text: blocks.shown(text), pasted: pasted.collect() }
+    }
+
+    /// The entry of what was said before, as a whole: a command line behind `!`, or a prompt.
+    pub(super) fn of(said: &str) -> Self {
+        let (mode, text) = match said.strip_prefix('!') {
+            Some(line) => (Mode::Shell, line),
+            None => (Mode::Prompt, said),
+        };
+        let mut blocks = Blocks::default();
+        let long = text.len() > MAX_INLINE;
+        match blocks.add_text(text.to_owned()).filter(|_| long) {
+            Some(block) => Self::new(mode, &block.to_string(), &blocks),
+            None => Self { mode, text: text.to_owned(), pasted: Vec::new() },
+        }
     }
 
     /// The text with characters for its blocks, which go into `blocks`.
@@ -137,6 +151,17 @@ mod tests {
         assert_eq!((history.len(), history.get(0).unwrap().text.as_str()), (MAX_ENTRIES, "5"));
         history.add(entry(Mode::Prompt, &"x".repeat(MAX_BYTES)));
         assert_eq!(history.len(), 1);
+    }
+
+    #[test]
+    fn what_was_said_is_an_entry_of_its_kind() {
+        assert_eq!(Entry::of("fix\nit"), entry(Mode::Prompt, "fix\nit"));
+        assert_eq!(Entry::of("!ls -l"), entry(Mode::Shell, "ls -l"));
+        let long = "x".repeat(MAX_INLINE + 1);
+        let (kept, mut blocks) = (Entry::of(&long), Blocks::default());
+        assert_eq!(kept.text, format!("[Pasted ~{} characters]", long.len()));
+        let typed = kept.typed(&mut blocks);
+        assert_eq!(blocks.expanded(&typed), long);
     }
 
     #[test]

@@ -46,8 +46,12 @@ pub(crate) trait LineSource: Send {
     /// typed. A call with another [`Kind`] keeps what was typed for the one before until that is asked for again.
     fn read<'a>(&'a mut self, prompt: &'a Prompt) -> BoxFuture<'a, Input>;
 
-    /// Replaces what is typed in the chat by `text`, for the person to change and submit: a prompt that was undone.
+    /// Replaces what is typed in the chat by `text`, for the person to change and submit: what they wrote elsewhere.
     fn fill(&mut self, text: &str);
+
+    /// Puts `text` where the person finds what they said before, as the newest; what is typed stays. Says whether there is
+    /// such a place.
+    fn recall(&mut self, text: &str) -> bool;
 
     /// Draws in these colours from now on. Where nothing is drawn nothing changes.
     fn paint(&mut self, _paint: Paint) {}

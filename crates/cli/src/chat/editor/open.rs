@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use super::external::edited;
-use super::history::History;
+use super::history::{Entry, History};
 use super::history_file::HistoryFile;
 use super::keys::{Act, act};
 use super::line::{Around, Line, Outcome, Wish};
@@ -284,6 +284,12 @@ impl LineSource for Editor {
 
     fn fill(&mut self, text: &str) {
         self.chat.fill(text);
+    }
+
+    fn recall(&mut self, text: &str) -> bool {
+        // The file has it from when it was sent.
+        self.history.add(Entry::of(text));
+        true
     }
 
     fn paint(&mut self, paint: Paint) {

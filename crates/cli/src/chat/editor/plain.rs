@@ -176,6 +176,10 @@ impl LineSource for Plain {
         complain(text);
     }
 
+    fn recall(&mut self, _text: &str) -> bool {
+        false
+    }
+
     fn release(&mut self) {
         self.shown = None;
     }

@@ -30,6 +30,13 @@ pub(crate) fn take_over(folders: &Folders, path: &Path) -> Result<()> {
     take(&keys::vault(folders)?, path, false).map(drop)
 }
 
+/// The names of the keys in the file `path` of OpenCode's, each with why it would be left out, if so. Nothing is stored.
+pub(crate) fn look_over(folders: &Folders, path: &Path) -> Result<Vec<(String, Option<&'static str>)>> {
+    let found = haft_vault::look(path).context("OpenCode's keys cannot be looked at")?;
+    let mine = keys::vault(folders)?.entries()?.all;
+    Ok(found.iter().map(|(id, entry)| (id.clone(), judged(id, entry, mine.get(id), false).err())).collect())
+}
+
 fn take(vault: &Vault, path: &Path, force: bool) -> Result<Exit> {
     let found = haft_vault::look(path).context("OpenCode's keys were not taken over")?;
     let mine = vault.entries()?.all;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::args::Diff;
 use crate::folders::Folders;
-use crate::render::{self, Paint, clean};
+use crate::render::{self, Paint, clean, named};
 use crate::report::Exit;
 use crate::wire::{journal, past};
 
@@ -48,8 +48,8 @@ fn last(history: &History) -> Option<&Message> {
 
 fn lines(diff: &FileDiff, paint: Paint) -> Vec<String> {
     if diff.patch.is_empty() {
-        let line = format!("{} ({:?}: +{} -{}, not shown)", diff.file, diff.status, diff.additions, diff.deletions);
-        return vec![clean(&line).replace('\n', " ")];
+        let (file, FileDiff { status, additions, deletions, .. }) = (named(&diff.file), diff);
+        return vec![format!("{file} ({status:?}: +{additions} -{deletions}, not shown)")];
     }
     let painted = |line: &str| {
         let line = clean(line);

@@ -13,12 +13,15 @@ use serde_json::{Value, json};
 use crate::args::{How, Redo, Undo};
 use crate::ask::{answerer, read_line};
 use crate::folders::Folders;
-use crate::render::{self, Paint, clean};
+use crate::render::{self, Paint, clean, named};
 use crate::report::{Exit, Usage};
 use crate::wire::{clock, hand, journal, past};
 
 /// Longest prompt that is shown, in characters.
 const MAX_SHOWN: usize = 70;
+
+/// What the mark of files means whose changes were found, and not announced by a tool.
+pub(crate) const FOUND: &str = "  * found after a command: what somebody else changed while it ran is among these";
 
 pub(crate) async fn undo(args: Undo) -> Result<Exit> {
     let to = match &args.to {
@@ -188,13 +191,13 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
                 Why::Uncovered(why) => format!("not covered: {why}"),
                 Why::Failed(why) => format!("failed: {why}"),
             };
-            // Each line its own: a name or an error may hold breaks.
-            let line = clean(&format!("  ! {}  {text}", fate.file)).replace('\n', " ");
+            // Each line its own: an error may hold breaks.
+            let line = format!("  ! {}  {}", named(&fate.file), clean(&text).replace('\n', " "));
             lines.push(paint.yellow(&line));
         }
     }
     if !is_done && rewound.files.iter().any(|fate| fate.found && fate.diff.is_some()) {
-        lines.push(paint.dim("  * found after a command: what somebody else changed while it ran is among these"));
+        lines.push(paint.dim(FOUND));
     }
     lines.extend(rewound.notes.iter().map(|note| paint.yellow(&clean(note))));
     if forcible {
@@ -219,7 +222,7 @@ fn file_line(fate: &Fate, is_done: bool, paint: Paint) -> Option<String> {
         FileStatus::Deleted => "D",
         FileStatus::Modified => "M",
     };
-    let name = clean(&fate.file).replace('\n', " ");
+    let name = named(&fate.file);
     let found = if fate.found && !is_done { paint.dim("  *") } else { String::new() };
     if (diff.additions, diff.deletions) == (0, 0) {
         return Some(format!("  {sign} {name}{found}"));

@@ -52,8 +52,8 @@ fn a_command_that_is_a_task_is_one_again() {
         ".haft/commands/look.md",
         "---\ndescription: Look.\nagent: general\nsubtask: true\n---\nLook into $1.\n",
     );
-    // The task itself stands where the first answer would.
-    let answers = [says("unused"), says("A one."), calls("read", json!({"filePath": "a.txt"})), says("Still.")];
+    // The task that the command is takes no answer.
+    let answers = [says("A one."), calls("read", json!({"filePath": "a.txt"})), says("Still.")];
     let model = model(&machine, &answers);
     haft(&machine, rung(), &["run", "--auto", "--model", &model, "--command", "look", "a.txt"]).ok();
     haft(&machine, rung(), &["run", "and now", "--auto", "--continue", "--model", &model]).ok();

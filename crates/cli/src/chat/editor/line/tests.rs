@@ -257,7 +257,7 @@ fn a_hostile_name_is_put_in_as_harmless_text() {
 }
 
 #[test]
-fn a_prompt_that_was_undone_can_be_changed_and_sent() {
+fn what_was_written_elsewhere_can_be_changed_and_sent() {
     let mut desk = chat().press("!x");
     desk.line.fill("one\ntwo");
     desk.shows("one\ntwo|").press("<enter>").sent(Mode::Prompt, "one\ntwo");

@@ -38,9 +38,9 @@ fn part(part: &Part) -> String {
     match &part.kind {
         PartKind::Text { synthetic: true, .. } => String::new(),
         PartKind::Text { text, .. } if text.trim().is_empty() => String::new(),
-        PartKind::Text { text, .. } => format!("\n{}\n", text.trim()),
+        PartKind::Text { text, .. } => format!("\n{}\n", closed(text.trim())),
         PartKind::Reasoning { text, .. } if text.trim().is_empty() => String::new(),
-        PartKind::Reasoning { text, .. } => folded("Thinking", &format!("{}\n", text.trim())),
+        PartKind::Reasoning { text, .. } => folded("Thinking", &format!("{}\n", closed(text.trim()))),
         PartKind::File { filename, url, mime, .. } => {
             let name = filename.as_deref().unwrap_or(if url.starts_with("data:") { mime } else { url });
             format!("\n*File: {}*\n", plain(name))
@@ -83,6 +83,32 @@ fn call(tool: &str, state: &ToolState) -> String {
         }
         ToolState::Pending { .. } => format!("\n*{tool} was not run*\n"),
     }
+}
+
+/// `text` with an end to a block of code that it leaves open: what follows would be taken for code.
+fn closed(text: &str) -> String {
+    let mut open: Option<&str> = None;
+    for line in text.lines() {
+        let Some(fence) = fence(line) else { continue };
+        let is_bare = line.trim().len() == fence.len();
+        match open {
+            None => open = Some(fence),
+            Some(begun) if is_bare && fence.len() >= begun.len() && fence[..1] == begun[..1] => open = None,
+            Some(_) => {}
+        }
+    }
+    open.map_or_else(|| text.to_owned(), |fence| format!("{text}\n{fence}"))
+}
+
+/// The signs by which a line may begin or end a block of code.
+fn fence(line: &str) -> Option<&str> {
+    let begun = line.trim_start_matches(' ');
+    let sign = begun.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+    let rest = begun.trim_start_matches(sign);
+    let fence = &begun[..begun.len() - rest.len()];
+    let is_indented = line.len() - begun.len() > 3;
+    // Code within a line stands between single ones.
+    (fence.len() >= 3 && !is_indented && !(sign == '`' && rest.contains('`'))).then_some(fence)
 }
 
 /// Something that can be unfolded where Markdown is shown as a page.
@@ -201,6 +227,19 @@ mod tests {
             > **Failed:** it broke off
         "#]]
         .assert_eq(&markdown(&session));
+    }
+
+    #[test]
+    fn a_block_of_code_that_is_left_open_ends_with_its_message() {
+        let row = |text: &str, want: &str| assert_eq!(closed(text), want);
+        row("words", "words");
+        row("```rust\nfn a() {}\n```", "```rust\nfn a() {}\n```");
+        row("```rust\nfn a() {}", "```rust\nfn a() {}\n```");
+        row("````md\n```\na", "````md\n```\na\n````");
+        row("~~~\n```\nb", "~~~\n```\nb\n~~~");
+        row("a\n```\nb\n```\n```sh\nc", "a\n```\nb\n```\n```sh\nc\n```");
+        row("```so``` stands in a line", "```so``` stands in a line");
+        row("    ```", "    ```");
     }
 
     #[test]
