@@ -1,7 +1,9 @@
 //! The handle to a session: what anybody may ask of one.
 
 use haft_llm::Request;
-use haft_protocol::{Event, FileDiff, MessageId, Session as Record, SessionId, SessionTime, Tokens, TurnSummary};
+use haft_protocol::{
+    Event, FileDiff, History, MessageId, Session as Record, SessionId, SessionTime, Tokens, TurnSummary,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -280,6 +282,13 @@ impl Session {
         rewind: &Rewind,
     ) -> Result<Rewound, SessionError> {
         undo::rewind_stored(journal, clock, gate, past, id, rewind).await
+    }
+
+    /// Where the turn of the message `id` lies in a stored session, seen from the point from which on it is taken back: `Less`
+    /// can be undone, `Greater` be redone. `None` where there is no such message.
+    pub fn lies(record: &Record, history: &History, id: &MessageId) -> Option<std::cmp::Ordering> {
+        let stands = record.revert.as_ref().and_then(|revert| undo::Point::of(revert, history));
+        undo::Point::lies(stands.as_ref(), history, id)
     }
 
     /// What the turn that answers `prompt`, or the whole session, has done to files that is not taken back.

@@ -174,7 +174,7 @@ pub(crate) struct Pack {
     #[arg(value_hint = ValueHint::Other)]
     pub session: String,
 
-    /// The file, which must not be there yet; haft-ID.json in this folder if left out
+    /// The file, which must not be there yet; `-` for standard output; haft-ID.json in this folder if left out
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 

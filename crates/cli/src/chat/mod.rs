@@ -25,7 +25,7 @@ use haft_session::Session;
 use self::editor::{Complete, Editor, Habits, LineSource, Plain, can_edit};
 use self::talk::{Chosen, Opening, Talk};
 use crate::args::Chat;
-use crate::commands::run::{folder, resumed};
+use crate::commands::run::{folder, is_of, resumed};
 use crate::folders::Folders;
 use crate::render::{self, Console, Looks, Paint, Render, Terminal, Text, WholeLines};
 use crate::report::{Exit, Usage};
@@ -75,6 +75,9 @@ async fn open(
     journal: &haft_store::Journal,
 ) -> Result<Opening> {
     let mut resumed = resumed(args.session.as_deref(), args.r#continue, &here, journal).await?;
+    if let Some(record) = resumed.as_ref().filter(|_| args.dir.is_some()) {
+        is_of(record, &here)?;
+    }
     if let Some(record) = resumed.as_ref().filter(|_| !args.fork) {
         crate::commands::session::follow::offer(journal, record).await?;
     }

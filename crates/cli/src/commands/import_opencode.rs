@@ -15,7 +15,7 @@ use crate::commands::auth;
 use crate::folders::Folders;
 use crate::render;
 use crate::report::{Exit, Usage};
-use crate::wire::journal;
+use crate::wire::{clock, journal};
 
 /// Most sessions that could not be taken over and are named.
 const MAX_NAMED: usize = 20;
@@ -111,7 +111,7 @@ async fn one(opencode: &mut Opencode, listed: &Listed, journal: &Journal, dry: b
             Err(error) => return Err(error.into()),
         },
     };
-    let theirs = Portable::read(opencode.session(listed).await?)?;
+    let theirs = Portable::read(opencode.session(listed).await?, clock()?.now_ms())?;
     match standing(journal, &theirs).await? {
         Standing::Same => tally.same += 1,
         Standing::Own => tally.own += 1,

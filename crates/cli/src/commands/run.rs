@@ -45,6 +45,9 @@ pub(crate) async fn run(args: Run) -> Result<Exit> {
 
 async fn run_in(args: Run, folders: Folders, here: Place, journal: &Journal) -> Result<Exit> {
     let mut resumed = resumed(args.session.as_deref(), args.r#continue, &here, journal).await?;
+    if let Some(record) = resumed.as_ref().filter(|_| args.dir.is_some()) {
+        is_of(record, &here)?;
+    }
     if let Some(record) = resumed.as_ref().filter(|_| !args.fork) {
         crate::commands::session::follow::offer(journal, record).await?;
     }
@@ -352,6 +355,19 @@ pub(crate) async fn resumed(id: Option<&str>, newest: bool, here: &Place, journa
         }
     }
     Err(Usage(format!("there is no session of {directory} to go on with; leave out --continue")).into())
+}
+
+/// Refuses to go on with a session in another folder than its own.
+pub(crate) fn is_of(record: &Record, here: &Place) -> Result<(), Usage> {
+    let own = Path::new(&record.directory);
+    if own.canonicalize().is_ok_and(|own| own == here.directory) || own == here.directory {
+        return Ok(());
+    }
+    let (own, here) = (&record.directory, here.directory.display());
+    Err(Usage(format!(
+        "session {} works in {own}, not in {here}; leave out --dir to go on with it there, or name no session to begin one in {here}",
+        record.id
+    )))
 }
 
 /// `word` as an argument of a command, which is one again where the command takes its arguments apart.

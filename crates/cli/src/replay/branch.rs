@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use haft_project::Place;
 use haft_protocol::{Event, History, Message, MessageId, Session as Record, SessionId, Turned};
-use haft_session::Prompt;
 use haft_session::replay::{is_answer, words};
+use haft_session::{Prompt, Setup};
 use haft_store::Journal;
 
 use crate::args::{Format, Replay};
@@ -14,13 +14,13 @@ use crate::commands::run::play;
 use crate::folders::Folders;
 use crate::replay::project::{Project, Servers, ground};
 use crate::replay::recorded::Recorded;
-use crate::report::{Exit, Usage};
+use crate::report::Exit;
 use crate::watch::Watch;
 use crate::wire::clock;
 use crate::{agents, models, render};
 
 /// Where a session is left.
-struct Fork<'a> {
+pub(crate) struct Fork<'a> {
     /// The message that is not kept any more.
     from: &'a MessageId,
     /// How many are kept.
@@ -28,20 +28,29 @@ struct Fork<'a> {
     prompt: Prompt,
 }
 
-/// Goes on from before the answer `step` of `recorded`, counted from 1, with the model that `args` name, below `root`.
+/// A session that is ready to go on in a copy.
+pub(crate) struct Branch {
+    setup: Setup,
+    journal: Journal,
+    id: SessionId,
+    prompt: Prompt,
+    /// What to say at the end.
+    where_it_is: String,
+}
+
+/// Makes `recorded` ready to go on from `fork` with the model that `args` name, below `root`.
 ///
 /// # Errors
 ///
-/// When there is no such answer, the project cannot be copied, or as `run` fails.
-pub(crate) async fn run(
+/// When the project cannot be copied, there is no such model, or the copy's store cannot be written.
+pub(crate) async fn prepare(
     args: &Replay,
     recorded: &Recorded,
     here: &Place,
     folders: &Folders,
     root: &Path,
-    step: usize,
-) -> Result<Exit> {
-    let fork = fork(&recorded.history, step).map_err(Usage)?;
+    fork: Fork<'_>,
+) -> Result<Branch> {
     let project = Project::copied(recorded, here, folders, root, Some(fork.from))?;
     project.notes.iter().for_each(|note| render::complain(&render::clean(&format!("! {note}"))));
     let ground = ground(here, project.place.clone(), folders, root, Servers::Asked)?;
@@ -55,20 +64,37 @@ pub(crate) async fn run(
     let id = begin(&journal, recorded, kept, &project.place).await?;
     let answerer = crate::ask::answerer(args.auto);
     let setup = ground.setup(journal.clone(), model, answerer, &[], agents::all(&ground)?)?;
-    let before = journal.session(&id).await?;
-    let watch = Watch { format: Format::Default, thinking: false, before, go_on: false, aside: false };
-    let end = play(setup, Some(id.clone()), None, fork.prompt, watch, async |_| Ok(())).await;
-    journal.close().await?;
-    render::complain(&format!(
+    let where_it_is = format!(
         "the copy is in {}; what was said: HAFT_DB={} haft session show {id}",
         project.place.directory.display(),
         data.display()
-    ));
-    end
+    );
+    Ok(Branch { setup, journal, id, prompt: fork.prompt, where_it_is })
+}
+
+impl Branch {
+    /// Goes on for real.
+    ///
+    /// # Errors
+    ///
+    /// As `run` fails.
+    pub(crate) async fn run(self) -> Result<Exit> {
+        let Self { setup, journal, id, prompt, where_it_is } = self;
+        let before = journal.session(&id).await?;
+        let watch = Watch { format: Format::Default, thinking: false, before, go_on: false, aside: false };
+        let end = play(setup, Some(id), None, prompt, watch, async |_| Ok(())).await;
+        journal.close().await?;
+        render::complain(&where_it_is);
+        end
+    }
 }
 
 /// Where to leave a session before its model's answer `step`, counted from 1.
-fn fork(history: &History, step: usize) -> Result<Fork<'_>, String> {
+///
+/// # Errors
+///
+/// When there is no such answer.
+pub(crate) fn fork(history: &History, step: usize) -> Result<Fork<'_>, String> {
     let messages = history.messages();
     let answers: Vec<usize> = (0..messages.len()).filter(|at| is_answer(&messages[*at])).collect();
     let at = step.checked_sub(1).and_then(|step| answers.get(step)).copied();

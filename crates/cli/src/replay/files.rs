@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use haft_protocol::{History, MessageId, PartKind, ToolState};
-use haft_session::replay::Difference;
+use haft_session::replay::{Difference, parting};
 use haft_snapshot::{Change, Hash, Keep, State};
 
 use crate::folders::Folders;
@@ -183,10 +183,7 @@ pub(crate) fn difference<'a>(
                 if bytes.as_ref().is_some_and(|bytes| Hash::of(bytes) == *content) {
                     return None;
                 }
-                let was = String::from_utf8_lossy(&keep.get(content).ok()?).into_owned();
-                let is =
-                    bytes.map_or_else(|| "(no file)".to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned());
-                let (line, recorded, replayed) = haft_session::replay::parting(&was, &is);
+                let (line, recorded, replayed) = apart(&keep.get(content).ok()?, bytes.as_deref());
                 let what = below.display().to_string();
                 return Some(Difference { step: 0, tool: "file".to_owned(), what, line, recorded, replayed });
             }
@@ -195,4 +192,34 @@ pub(crate) fn difference<'a>(
         let what = below.display().to_string();
         Some(Difference { step: 0, tool: "file".to_owned(), what, line: 1, recorded, replayed })
     })
+}
+
+/// Where two contents part: the line, and what stands there in both. Line 0, and how long they are, where one is no text.
+fn apart(was: &[u8], is: Option<&[u8]>) -> (usize, String, String) {
+    let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).map(str::to_owned);
+    let size = |bytes: &[u8]| format!("{} bytes", bytes.len());
+    let none = "(no file)".to_owned();
+    match (text(was), is.map(|is| (is, text(is)))) {
+        (Some(was), None) => parting(&was, &none),
+        (Some(was), Some((_, Some(is)))) => parting(&was, &is),
+        (None, None) => (0, size(was), none),
+        (_, Some((is, _))) => (0, size(was), size(is)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_that_are_no_text_are_told_by_their_length() {
+        let row = |was: &[u8], is: Option<&[u8]>, want: (usize, &str, &str)| {
+            assert_eq!(apart(was, is), (want.0, want.1.to_owned(), want.2.to_owned()));
+        };
+        row(b"a\nb", Some(b"a\nc"), (2, "b", "c"));
+        row(b"a", None, (1, "a", "(no file)"));
+        row(b"a\0b", Some(b"a\0"), (0, "3 bytes", "2 bytes"));
+        row(b"a", Some(b"\xff\xfe"), (0, "1 bytes", "2 bytes"));
+        row(b"\xff", None, (0, "1 bytes", "(no file)"));
+    }
 }

@@ -82,7 +82,10 @@ pub(crate) fn ground(here: &Place, place: Place, folders: &Folders, root: &Path,
     }
     let mut folders = folders.clone();
     folders.data = root.join("data");
+    // Work trees of tasks are made there, and go with the copy.
+    folders.state = root.join("state");
     folders::make(&folders.data)?;
+    folders::make(&folders.state)?;
     Ground::with(folders, place, config)
 }
 

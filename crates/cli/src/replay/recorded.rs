@@ -24,6 +24,8 @@ pub(crate) struct Recorded {
     pub start: Option<Vec<(String, Option<String>)>>,
     /// Where it kept the whole of outputs that were too long.
     pub outputs: PathBuf,
+    /// Where work trees of its tasks stood.
+    pub trees: Option<PathBuf>,
 }
 
 impl Recorded {
@@ -43,12 +45,19 @@ impl Recorded {
             }
         }
         tasks.sort_by(|one, other| (one.0.time.created, &one.0.id).cmp(&(other.0.time.created, &other.0.id)));
-        Ok(Self { record, history, tasks, start: None, outputs: folders.outputs() })
+        let place = Place::find(record.directory.as_ref()).ok();
+        let trees = place.and_then(|place| place.worktree).map(|top| folders.sandboxes(&top));
+        Ok(Self { record, history, tasks, start: None, outputs: folders.outputs(), trees })
     }
 
     /// The histories of the session and of its tasks.
     pub(crate) fn histories(&self) -> impl Iterator<Item = &History> {
         std::iter::once(&self.history).chain(self.tasks.iter().map(|(_, history)| history))
+    }
+
+    /// The session and its tasks.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {
+        std::iter::once(&self.record).chain(self.tasks.iter().map(|(record, _)| record))
     }
 
     /// The project to copy: the one that `args` name, else the session's own; for a pack the one here.

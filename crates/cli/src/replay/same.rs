@@ -235,8 +235,12 @@ fn ways<'a>(
     passes: &'a (dyn Fn(&str, &Value) -> Option<&'static str> + Sync),
 ) -> Ways<'a> {
     let name = |path: &Path, name: &str| (path.display().to_string(), name.to_owned());
-    let was = vec![name(&recorded.outputs, "OUTPUT"), name(&project.tops.1, "PROJECT"), name(&folders.home, "~")];
+    let trees = |trees: &Path| name(&trees.canonicalize().unwrap_or(trees.to_owned()), "TREES");
+    let mut was = vec![name(&recorded.outputs, "OUTPUT"), name(&project.tops.1, "PROJECT"), name(&folders.home, "~")];
+    was.splice(0..0, recorded.trees.as_deref().map(trees));
+    let copied = Folders { state: root.join("state"), ..folders.clone() };
     let is = vec![
+        trees(&copied.sandboxes(&project.tops.0)),
         name(&root.join("data/output"), "OUTPUT"),
         name(&project.tops.0, "PROJECT"),
         // Hooks and tools in files are those of the project itself.

@@ -166,6 +166,20 @@ fn the_users_own_broken_settings_are_not_taken_for_the_projects() {
 }
 
 #[test]
+fn a_session_does_not_go_on_in_another_folder() {
+    let machine = Machine::with(&[]);
+    let model = machine.scenario(&[OK, OK]);
+    machine.haft(&["run", "go", "--model", &model]).ok();
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    let other = machine.root().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let (own, other) = (machine.project().display().to_string(), other.display().to_string());
+    let on = |dir: &str| machine.haft(&["run", "on", "--model", &model, "--session", &id, "--dir", dir]);
+    on(&other).ends(2).says(&[&own, &other, "leave out --dir"]);
+    on(&own).ok();
+}
+
+#[test]
 fn a_folder_that_vanished_is_named() {
     let machine = Machine::with(&[]);
     let model = machine.scenario(&[OK, OK]);

@@ -124,6 +124,27 @@ fn a_session_that_was_written_reads_back_the_same() {
 }
 
 #[test]
+fn an_imported_session_of_tomorrow_is_not_the_newest_for_ever() {
+    let machine = Machine::with(&[]);
+    let hour = 3_600_000u64;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let tomorrow = u64::try_from(now).unwrap() + 24 * hour;
+    let session = json!({
+        "info": {"id": "ses_future", "title": "Tomorrow", "cost": -5, "time": {"created": 1, "updated": tomorrow}},
+        "messages": [{"info": {"id": "msg_1", "role": "user", "time": {"created": tomorrow}}, "parts": []}],
+    });
+    machine
+        .piped(&["session", "import", "-"], &session.to_string())
+        .ok()
+        .says(&["has not come yet", "cost that cannot be"]);
+    let model = machine.scenario(&[r#"{"answer":[{"text":"Now."}]}"#]);
+    machine.haft(&["run", "today", "--model", &model]).ok();
+    let listed = machine.haft(&["session", "list", "--json"]).ok().json();
+    let titles: Vec<&str> = listed.as_array().unwrap().iter().map(|one| one["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["today", "Tomorrow"]);
+}
+
+#[test]
 fn sums_of_what_was_used() {
     let machine = Machine::with(&[("a.txt", "one\n")]);
     let model = machine.scenario(&[

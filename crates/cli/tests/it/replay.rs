@@ -141,7 +141,11 @@ fn a_session_goes_on_from_the_middle_with_another_model() {
     assert!(ran.out.contains("Another way."), "{ran:?}");
     assert!(ran.err.contains("the copy is in "), "{ran:?}");
     assert_eq!(played.machine.read("a.txt"), "one\n2\n", "the project is left alone");
+    let kept = || std::fs::read_dir(played.machine.root().join("state/haft/replays")).unwrap().count();
+    assert_eq!(kept(), 1);
     played.replay(&["--from", "9", "--model", &model]).ends(2).says(&["the session has 4 answers"]);
+    played.replay(&["--from", "2", "--model", "nobody/none"]).ends(2);
+    assert_eq!(kept(), 1, "what does not begin leaves nothing");
 }
 
 #[test]
@@ -180,6 +184,68 @@ fn a_pack_can_be_read_sent_and_run_again() {
     std::fs::write(&path, pack.to_string()).unwrap();
     let ran = played.haft(&["session", "replay", &path, "--json"]);
     assert!(ran.out.contains("is outside of the project, and left alone"), "{ran:?}");
+}
+
+#[test]
+fn what_is_a_secret_once_is_nowhere_in_a_pack() {
+    let machine = Machine::with(&[("a.yml", "db:\n  password: |\n    block-pass-1\n  user: bob\n")]);
+    let rung = rung();
+    for args in [&["init", "-q"][..], &["config", "user.name", "Ada Lovelace"], &["config", "user.email", "ada@engine"]]
+    {
+        assert!(
+            std::process::Command::new("git").args(args).current_dir(machine.project()).status().unwrap().success()
+        );
+    }
+    let other = machine.scenario(&[r#"{"answer":[{"text":"Other."}]}"#]);
+    haft(&machine, rung, &["run", "another", "--auto", "--model", &other]).ok();
+    let other = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    let answers = [
+        json!({"answer": [
+            {"call": "read", "args": {"filePath": "a.yml"}},
+            {"call": "bash", "args": {"command": "echo mysql -pflag-pass-2 --api-key=flag-key-3; echo by Ada Lovelace"}},
+            {"call": "edit", "args": {"filePath": "a.yml", "oldString": "bob", "newString": "eve"}}]}),
+        json!({"answer": [{"text": "Bare: block-pass-1, flag-pass-2 and flag-key-3, of ada@engine; the password stays."}]}),
+    ];
+    let model = machine.scenario(
+        &answers.iter().map(Value::to_string).collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    haft(&machine, rung, &["run", "go", "--auto", "--model", &model]).ok();
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    let ran = haft(&machine, rung, &["session", "pack", &id, "-o", "-", "--yes"]).ok().says(&["the pack has "]);
+    assert!(!machine.project().join("-").exists());
+    let packed = ran.json();
+    for gone in ["block-pass-1", "flag-pass-2", "flag-key-3", "Ada Lovelace", "ada@engine", &other] {
+        assert!(!ran.out.contains(gone), "{gone} is in {}", ran.out);
+    }
+    assert!(ran.out.contains("the password stays") && ran.out.contains("user: bob"), "{}", ran.out);
+    let log = packed["log"].as_array().unwrap();
+    assert!(!log.is_empty() && log.iter().all(|line| line.as_str().unwrap().contains(&id)), "{log:#?}");
+    assert!(!packed["settings"].as_array().unwrap().contains(&json!("")), "{}", packed["settings"]);
+    let bare = haft(&machine, rung, &["session", "pack", &id, "-o", "-", "--no-files"]).ok();
+    assert!(!bare.out.contains(&other) && !bare.out.contains("a.yml"), "{}", bare.out);
+    let path = machine.root().join("pack.json").display().to_string();
+    std::fs::write(&path, ran.out).unwrap();
+    let told = haft(&machine, rung, &["session", "replay", &path, "--json"]).json();
+    assert_eq!(told["answers"], 2, "{told:#}");
+}
+
+#[test]
+fn what_git_tracks_is_there_again_and_what_is_no_text_is_told_by_its_length() {
+    let machine = Machine::with(&[("kept.log", "kept\n"), (".gitignore", "*.log\n")]);
+    let rung = rung();
+    for args in [&["init", "-q"][..], &["add", "-f", "kept.log"]] {
+        assert!(
+            std::process::Command::new("git").args(args).current_dir(machine.project()).status().unwrap().success()
+        );
+    }
+    let answers = [
+        r#"{"answer":[{"call":"bash","args":{"command":"cat kept.log; head -c 16 /dev/urandom > a.bin; printf '\\0' >> a.bin"}}]}"#,
+        r#"{"answer":[{"text":"Done."}]}"#,
+    ];
+    haft(&machine, rung, &["run", "go", "--auto", "--model", &machine.scenario(&answers)]).ok();
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    let ran = haft(&machine, rung, &["session", "replay", &id]).ends(1);
+    assert_eq!(ran.out, "a.bin: differs: binary, 17 and 17 bytes\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Machine, wait_for};
+use crate::support::{Machine, Ran, wait_for};
 
 /// A session whose only turn changes `a.txt`, makes a file in a folder and removes `gone.txt` by a command.
 fn changed() -> Machine {
@@ -133,4 +133,65 @@ fn what_was_taken_back_before_a_command_that_is_killed_is_not_named_with_it() {
     let left = machine.haft(&["session", "undo", "--yes"]).ends(1);
     let named: Vec<&str> = left.out.lines().filter(|line| line.starts_with("  ! ")).collect();
     assert!(matches!(named[..], [one] if one.contains("begun.txt  not covered")), "{}", left.out);
+}
+
+#[test]
+fn an_undo_does_not_go_forth_nor_a_redo_back() {
+    let machine = Machine::with(&[]);
+    let write =
+        |name: &str| json!({"answer": [{"call": "write", "args": {"filePath": name, "content": "x"}}]}).to_string();
+    let done = r#"{"answer":[{"text":"Done."}]}"#;
+    let (a, b) = (write("a.txt"), write("new/b.txt"));
+    let model = machine.scenario(&[&a, done, &b, done]);
+    machine.haft(&["run", "one", "--auto", "--model", &model]).ok();
+    machine.haft(&["run", "two", "--auto", "--continue", "--model", &model]).ok();
+    let session = machine.newest_session();
+    let prompts = session["messages"].as_array().unwrap().iter().filter(|message| message["info"]["role"] == "user");
+    let ids: Vec<&str> = prompts.map(|message| message["info"]["id"].as_str().unwrap()).collect();
+    let [one, two] = ids[..] else { panic!("{session:#}") };
+    machine
+        .haft(&["session", "redo", "--to", one, "--yes"])
+        .ends(2)
+        .says(&["is not taken back", "haft session undo ses_"]);
+    machine.haft(&["session", "undo", "--to", one, "--yes"]).ok();
+    assert_eq!(files(&machine), "");
+    machine
+        .haft(&["session", "undo", "--to", two, "--yes"])
+        .ends(2)
+        .says(&["taken back already", "haft session redo ses_"]);
+    assert_eq!(files(&machine), "");
+    machine.haft(&["session", "redo", "--to", two, "--yes"]).ok();
+    assert_eq!(files(&machine), "a.txt=x");
+    machine.haft(&["session", "redo", "--to", one, "--yes"]).ends(2).says(&["is not taken back"]);
+    assert_eq!(files(&machine), "a.txt=x");
+}
+
+#[test]
+fn a_project_that_was_moved_says_what_to_do() {
+    let machine = changed();
+    let id = machine.newest_session()["info"]["id"].as_str().unwrap().to_owned();
+    let moved = machine.root().join("moved");
+    std::fs::rename(machine.project(), &moved).unwrap();
+    let undo = |folder: &std::path::Path| {
+        let mut command = machine.command(&["session", "undo", &id, "--yes"]);
+        Ran::from(command.current_dir(folder).output().unwrap())
+    };
+    undo(&moved).ends(1).says(&["is gone", "move it back there"]);
+    std::fs::rename(&moved, machine.project()).unwrap();
+    undo(&machine.project()).ok();
+    assert_eq!(files(&machine), "a.txt=one gone.txt=bye");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_is_no_unicode_says_why_nothing_is_taken_back() {
+    use std::os::unix::ffi::OsStrExt;
+    let machine = Machine::with(&[]);
+    let folder = machine.root().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&folder).unwrap();
+    let haft = |args: &[&str]| Ran::from(machine.command(args).current_dir(&folder).output().unwrap());
+    let answer = r#"{"answer":[{"call":"write","args":{"filePath":"a.txt","content":"x"}}]}"#;
+    let model = machine.scenario(&[answer, r#"{"answer":[{"text":"Done."}]}"#]);
+    haft(&["run", "go", "--auto", "--model", &model]).ok();
+    haft(&["session", "undo", "--yes"]).ends(1).says(&["no UTF-8", "another name"]);
 }

@@ -3,7 +3,9 @@
 /// What stands for something that differs.
 const ANY: &str = "…";
 /// What the ids of haft begin with.
-const IDS: [&str; 8] = ["ses_", "msg_", "prt_", "per_", "que_", "tool_", "job_", "evt_"];
+const IDS: [&str; 9] = ["ses_", "msg_", "prt_", "per_", "que_", "tool_", "task_", "job_", "evt_"];
+/// How many letters and digits an id has behind that, at least.
+const LEAST: usize = 20;
 /// Folders for temporary files.
 const TEMPORARY: [&str; 3] = ["/tmp/", "/var/tmp/", "/private/var/"];
 /// Behind a number, what makes it a time that something took.
@@ -46,15 +48,22 @@ fn word(word: &str, behind: &str) -> String {
     // A full stop or a colon behind it is no part of it.
     let bare = word.trim_end_matches(['.', ':']);
     let tail = &word[bare.len()..];
-    // A file may be called by an id.
-    let name = bare.rfind('/').map_or(bare, |at| &bare[at + 1..]);
-    if let Some(kind) = IDS.into_iter().find(|kind| name.starts_with(kind) && name.len() > kind.len() + 19) {
-        return format!("{}{kind}{ANY}{tail}", &bare[..bare.len() - name.len()]);
+    // A file may be called by an id, and so may a folder on the way to it.
+    let names: Vec<&str> = bare.split('/').collect();
+    if names.iter().any(|name| kind(name).is_some()) {
+        let named = |name: &&str| kind(name).map_or_else(|| (*name).to_owned(), |kind| format!("{kind}{ANY}"));
+        return format!("{}{tail}", names.iter().map(named).collect::<Vec<_>>().join("/"));
     }
     if is_time(bare) || is_date(bare) || is_span(bare, behind) || is_address(bare) {
         return format!("{ANY}{tail}");
     }
     word.to_owned()
+}
+
+/// What the id `name` begins with, if it is one.
+fn kind(name: &str) -> Option<&'static str> {
+    let is_id = |rest: &str| rest.bytes().take_while(u8::is_ascii_alphanumeric).count() >= LEAST;
+    IDS.into_iter().find(|kind| name.strip_prefix(kind).is_some_and(is_id))
 }
 
 /// `12:30:05`, perhaps with a fraction.
@@ -107,7 +116,9 @@ mod tests {
         row("2026-05-01T12:30:05.123Z x", "… x");
         row("see ses_ffe5dfc516cdeffeDn8wYAEJ52VB6r.", "see ses_….");
         row("all of it: out/tool_h01a205f87f67001rkHbTsATCVTWXC: grep it", "all of it: out/tool_…: grep it");
+        row("in TREES/task_h01a20af1c284001B7qRRUUXNuzxX5/src/a.rs:7", "in TREES/task_…/src/a.rs:7");
         row("ses_1 stays", "ses_1 stays");
+        row("task_that_has_a_long_name_of_words stays", "task_that_has_a_long_name_of_words stays");
         row("wrote /tmp/pytest-3/out.txt", "wrote /tmp/…");
         row("at 0x7f31a0ff", "at …");
         row("0x12 and version 1.2.3 and 1.5 stay", "0x12 and version 1.2.3 and 1.5 stay");

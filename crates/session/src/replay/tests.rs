@@ -272,6 +272,10 @@ fn calls_are_held_against_those_that_they_were() {
     // The calls that a program makes may come in another order.
     check(&[program(), a("i1_p"), b("i2_p")], &[program(), b("i1_p"), a("i2_p")], (3, 0, None));
     check(&[one("c1", "far", "a", "A")], &[one("c1", "far", "a", "B")], (0, 1, None));
+    // Which file was changed last is not known of those that were put back.
+    check(&[one("c1", "glob", "", "a\nb")], &[one("c1", "glob", "", "b\na")], (1, 0, None));
+    check(&[one("c1", "glob", "", "a\nb")], &[one("c1", "glob", "", "b\nc")], (0, 0, Some("glob")));
+    check(&[one("c1", "read", "a", "a\nb")], &[one("c1", "read", "a", "b\na")], (0, 0, Some("read a")));
     // What a person ran has the id of another message each time.
     let by_hand =
         |id: &str, gave: &str| call(&format!("msg_{id}_bash"), "bash", json!({"command": "ls"}), gave, json!({}));

@@ -68,18 +68,20 @@ impl Portable {
 
     /// Reads the file's form. Messages and parts that are of no known kind or broken are left out, and fields without a
     /// place are; each is named in `left_out`. So are the lists of what was done to files, and the sessions that did tasks: undo
-    /// would do what they say to files here, and who wrote the file may have made them up.
+    /// would do what they say to files here, and who wrote the file may have made them up. Times behind `now`, in milliseconds
+    /// since the Unix epoch, become that; costs and numbers of tokens that cannot be become 0.
     ///
     /// # Errors
     ///
     /// When it is no session, or its record cannot be read.
-    pub fn read(mut value: Value) -> Result<Self, BadPortable> {
+    pub fn read(mut value: Value, now: u64) -> Result<Self, BadPortable> {
         let mut left = Left::default();
         let info = value.get_mut("info").map(Value::take).ok_or(BadPortable::Missing("`info`"))?;
         let Some(Value::Array(rows)) = value.get_mut("messages").map(Value::take) else {
             return Err(BadPortable::Missing("the list `messages`"));
         };
-        let info = whole_record(info);
+        let mut info = whole_record(info);
+        left.mend("session", &mut info, now);
         let mut record: Session = serde_json::from_value(info.clone()).map_err(BadPortable::Info)?;
         left.compare("session", &info, &json!(record));
         if let Some(revert) = &mut record.revert {
@@ -89,7 +91,8 @@ impl Portable {
         let mut prompt: Option<MessageId> = None;
         for mut row in rows {
             let info = row.get_mut("info").map(Value::take).unwrap_or_default();
-            let info = whole_message(info, &record, prompt.as_ref());
+            let mut info = whole_message(info, &record, prompt.as_ref());
+            left.mend("message", &mut info, now);
             let message = match serde_json::from_value::<Message>(info.clone()) {
                 Ok(message) => message,
                 Err(error) => {
@@ -109,7 +112,7 @@ impl Portable {
                 messages.push(Turned { info: message, parts: Vec::new() });
                 continue;
             };
-            let parts = rows.into_iter().filter_map(|part| left.part(part, &record.id, message.id())).collect();
+            let parts = rows.into_iter().filter_map(|part| left.part(part, &record.id, message.id(), now)).collect();
             messages.push(Turned { info: message, parts });
         }
         let todos = value.get_mut("todos").map(Value::take).unwrap_or_default();
@@ -248,7 +251,7 @@ impl Left {
         *self.named.entry(what).or_default() += 1;
     }
 
-    fn part(&mut self, mut value: Value, session: &SessionId, message: &MessageId) -> Option<Part> {
+    fn part(&mut self, mut value: Value, session: &SessionId, message: &MessageId, now: u64) -> Option<Part> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or("nothing").to_owned();
         if let Value::Object(fields) = &mut value {
             fields.insert("sessionID".to_owned(), json!(session));
@@ -256,6 +259,10 @@ impl Left {
             if kind == "reasoning" {
                 put(fields, "time", json!({"start": 0, "end": 0}));
             }
+        }
+        self.mend("part", &mut value, now);
+        if let Some(state) = value.get_mut("state") {
+            self.mend("part", state, now);
         }
         // Whom a task was done by is whose changes are taken back with it.
         if let Some(Value::Object(metadata)) = value.pointer_mut("/state/metadata")
@@ -280,6 +287,39 @@ impl Left {
             Err(error) => {
                 self.note(format!("part {kind:?} that cannot be read ({error})"));
                 None
+            }
+        }
+    }
+
+    /// Puts what may be in the place of times that have not come yet, and of sums below nothing.
+    fn mend(&mut self, what: &str, value: &mut Value, now: u64) {
+        let times = value.get_mut("time").and_then(Value::as_object_mut);
+        for time in times.into_iter().flat_map(Map::values_mut) {
+            if time.as_f64().is_some_and(|time| time > now as f64) {
+                *time = json!(now);
+                self.note(format!("{what}: a time that has not come yet"));
+            }
+        }
+        if let Some(cost) = value.get_mut("cost")
+            && cost.as_f64().is_none_or(|cost| !cost.is_finite() || cost < 0.0)
+        {
+            *cost = json!(0);
+            self.note(format!("{what}: a cost that cannot be"));
+        }
+        if let Some(tokens) = value.get_mut("tokens") {
+            self.counts(what, tokens);
+        }
+    }
+
+    fn counts(&mut self, what: &str, tokens: &mut Value) {
+        for count in tokens.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            match count {
+                Value::Object(_) => self.counts(what, count),
+                Value::Number(number) if number.is_u64() => {}
+                _ => {
+                    *count = json!(0);
+                    self.note(format!("{what}: a number of tokens that cannot be"));
+                }
             }
         }
     }
@@ -357,7 +397,7 @@ mod tests {
 
     #[test]
     fn what_has_a_place_is_kept_and_the_rest_is_named() {
-        let read = Portable::read(opencode()).unwrap();
+        let read = Portable::read(opencode(), u64::MAX).unwrap();
         let named: Vec<&str> = read.left_out.keys().map(String::as_str).collect();
         expect_test::expect![[r#"
             [
@@ -381,7 +421,7 @@ mod tests {
         assert_eq!(user.variant.as_deref(), Some("high"));
         assert_eq!((read.info.time.archived, read.messages.len()), (Some(4), 2));
         // Written and read once more nothing changes.
-        let again = Portable::read(read.value()).unwrap();
+        let again = Portable::read(read.value(), u64::MAX).unwrap();
         assert_eq!(again, Portable { left_out: BTreeMap::new(), ..read });
     }
 
@@ -396,7 +436,7 @@ mod tests {
                           "state": {"status": "completed", "input": {}, "output": "", "title": "", "time": {"start": 0, "end": 1},
                                     "metadata": {"sessionId": "ses_of_somebody_else", "kept": true}}});
         hostile["messages"][1]["parts"] = json!([patch, task]);
-        let read = Portable::read(hostile).unwrap();
+        let read = Portable::read(hostile, u64::MAX).unwrap();
         assert_eq!(read.messages[1].parts.len(), 1);
         let task = json!(read.messages[1].parts[0]);
         assert_eq!(task["state"]["metadata"], json!({"kept": true}));
@@ -409,18 +449,48 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_is_mended_and_named() {
+        let mut wrong = opencode();
+        wrong["info"]["time"] = json!({"created": 1, "updated": 5_000});
+        wrong["info"]["cost"] = json!(-3.5);
+        wrong["messages"][1]["info"]["cost"] = Value::Null;
+        wrong["messages"][1]["info"]["tokens"] =
+            json!({"input": -1, "output": 2, "reasoning": 0.5, "cache": {"read": -4, "write": 5}});
+        wrong["messages"][1]["info"]["time"] = json!({"created": 2, "completed": 1e300});
+        wrong["messages"][1]["parts"] = json!([
+            {"id": "prt_1", "type": "step-finish", "reason": "stop", "cost": "NaN",
+             "tokens": {"input": 1, "output": 2, "reasoning": 3, "cache": {"read": 4, "write": 5}}},
+            {"id": "prt_2", "type": "tool", "callID": "c", "tool": "read", "state": {"status": "completed",
+             "input": {"time": {"at": 9_000}}, "output": "", "title": "", "metadata": {}, "time": {"start": 1, "end": 9_000}}},
+        ]);
+        let read = Portable::read(wrong, 1_000).unwrap();
+        let value = read.value();
+        assert_eq!((&value["info"]["time"]["updated"], &value["info"]["cost"]), (&json!(1_000), &json!(0.0)));
+        let answer = &value["messages"][1];
+        assert_eq!((&answer["info"]["time"]["completed"], &answer["info"]["cost"]), (&json!(1_000), &json!(0.0)));
+        let tokens = json!({"input": 0, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 5}});
+        assert_eq!(answer["info"]["tokens"], tokens);
+        assert_eq!(answer["parts"][0]["cost"], 0.0);
+        let state = &answer["parts"][1]["state"];
+        assert_eq!((&state["time"]["end"], &state["input"]["time"]["at"]), (&json!(1_000), &json!(9_000)));
+        assert_eq!(read.left_out["message: a number of tokens that cannot be"], 3);
+        assert_eq!(read.left_out["session: a cost that cannot be"], 1);
+        assert_eq!(read.left_out["part: a time that has not come yet"], 1);
+    }
+
+    #[test]
     fn what_is_no_session_is_refused() {
         for value in
             [json!({}), json!([]), json!({"info": {}}), json!({"info": {"id": "x"}, "messages": []}), json!(null)]
         {
-            assert!(Portable::read(value.clone()).is_err(), "{value}");
+            assert!(Portable::read(value.clone(), u64::MAX).is_err(), "{value}");
         }
     }
 
     #[tokio::test]
     async fn a_session_is_stored_again_in_its_place_or_under_new_ids() {
         let journal = Journal::memory();
-        let read = Portable::read(opencode()).unwrap();
+        let read = Portable::read(opencode(), u64::MAX).unwrap();
         let id = read.clone().store(&journal).await.unwrap();
         let mut changed = read.clone();
         changed.messages.truncate(1);

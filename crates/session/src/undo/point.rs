@@ -1,5 +1,7 @@
 //! Where a session can be taken back to. Pure.
 
+use std::cmp::Ordering;
+
 use haft_protocol::{History, Message, MessageId, Part, PartId, PartKind, Revert, ToolState, Turned};
 
 use super::To;
@@ -42,6 +44,15 @@ impl Point {
     /// Before the message `id`; `None` where there is no such message.
     pub(crate) fn whole(history: &History, id: &MessageId) -> Option<Self> {
         Some(Self { message: id.clone(), at: place(history.messages(), id)?, part: None })
+    }
+
+    /// Where the turn of the message `id` begins, seen from where the session `stands`: before it, there, or behind it, where
+    /// all is taken back. `None` where there is no such message.
+    pub(crate) fn lies(stands: Option<&Self>, history: &History, id: &MessageId) -> Option<Ordering> {
+        let messages = history.messages();
+        let at = place(messages, id)?;
+        let begins = (0..=at).rev().find(|&at| is_turn(&messages[at])).unwrap_or(at);
+        Some(begins.cmp(&stands.map_or(messages.len(), |point| point.at)))
     }
 
     /// Whether this part of the message at `at` is taken back, which stands at `within` there. What a call changed goes with

@@ -134,7 +134,7 @@ async fn nobody_elses_session_is_taken_back_with_one_that_names_it() {
         ],
     });
     let setup = scene.setup();
-    let id = Portable::read(hostile).unwrap().store(&setup.journal).await.unwrap();
+    let id = Portable::read(hostile, u64::MAX).unwrap().store(&setup.journal).await.unwrap();
     let imported = Session::open(setup, &id).await.unwrap();
     assert_eq!(imported.rewind(all(To::Back)).await.unwrap().files, []);
     assert_eq!(fs::read_to_string(scene.project().join("a.rs")).unwrap(), "two\n");

@@ -56,7 +56,7 @@ fn read(args: &SessionImport) -> Result<Portable> {
         anyhow::bail!("it is larger than {} MiB", MAX_FILE / 1024 / 1024);
     }
     let value = serde_json::from_slice(&text).context("it is not JSON; Markdown cannot be read back")?;
-    Ok(Portable::read(value)?)
+    Ok(Portable::read(value, clock()?.now_ms())?)
 }
 
 /// The session at the address `name`, which the user typed. The settings of this folder say how the network is reached.
@@ -68,7 +68,7 @@ async fn fetched(name: &str, here: &Place) -> Result<Portable> {
     let text = text.map_err(|_| anyhow!("{address} took longer than {} s", TIME.as_secs()))?;
     let text = text.map_err(|why| anyhow!(why))?;
     let value = serde_json::from_str(&text).with_context(|| format!("what {address} answers is not JSON"))?;
-    Ok(Portable::read(shared::session(value))?)
+    Ok(Portable::read(shared::session(value), clock()?.now_ms())?)
 }
 
 /// Says what had no place.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::delete::asked;
 use crate::args::Pack;
 use crate::folders::Folders;
 use crate::keys::keys;
-use crate::redact::{Redact, is_secret_variable};
+use crate::redact::{Redact, is_secret_variable, names};
 use crate::replay::recorded::Recorded;
 use crate::report::{Exit, Usage};
 use crate::trust::{self, Asking};
@@ -32,7 +32,9 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Most files that are named before it is asked.
 const MAX_NAMED: usize = 30;
 /// How much of the end of the log goes with it, in bytes.
-const LOG_TAIL: u64 = 64 * 1024;
+const LOG_TAIL: usize = 64 * 1024;
+/// Most bytes of the log that are looked through.
+const MAX_LOG: u64 = 32 * 1024 * 1024;
 /// Most bytes of files as they were that go with it.
 const MAX_FILES: usize = 4 * 1024 * 1024;
 
@@ -68,18 +70,21 @@ pub(crate) async fn run(args: Pack) -> Result<Exit> {
     let id = SessionId::parse(&args.session).map_err(|error| Usage(error.to_string()))?;
     let folders = Folders::find()?;
     let recorded = Recorded::read(&journal(&folders).await?, &id, &folders).await?;
-    let redact = Redact::new(secrets(), &folders.home);
+    let to_output = args.output.as_deref() == Some(Path::new("-"));
+    let who = names(&folders.home, recorded.record.directory.as_ref());
+    let mut redact = Redact::new(secrets(), &folders.home, who);
     let files = if args.no_files { None } else { Some(before(&folders, &recorded)) };
     let packed = json!({
         "haft": "pack",
         "version": VERSION,
-        "made": { "haft": env!("CARGO_PKG_VERSION"), "os": std::env::consts::OS, "arch": std::env::consts::ARCH, "outputs": recorded.outputs.display().to_string() },
+        "made": { "haft": env!("CARGO_PKG_VERSION"), "os": std::env::consts::OS, "arch": std::env::consts::ARCH, "outputs": recorded.outputs.display().to_string(), "trees": recorded.trees },
         "session": conversation(&recorded.record, &recorded.history, args.no_files),
         "tasks": recorded.tasks.iter().map(|(record, history)| conversation(record, history, args.no_files)).collect::<Vec<_>>(),
         "files": files,
         "settings": settings(&folders, &recorded.record),
-        "log": log(&folders),
+        "log": log(&folders, &recorded, args.no_files),
     });
+    redact.learn(&packed);
     let packed = redact.value(&packed);
     let bytes = serde_json::to_vec_pretty(&packed)?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -102,6 +107,9 @@ pub(crate) async fn run(args: Pack) -> Result<Exit> {
             }
         }
     }
+    if to_output {
+        return print(&packed, &bytes);
+    }
     let path = args.output.unwrap_or_else(|| PathBuf::from(format!("haft-{id}.json")));
     let mut file = File::options()
         .write(true)
@@ -110,7 +118,16 @@ pub(crate) async fn run(args: Pack) -> Result<Exit> {
         .open(&path)
         .with_context(|| format!("cannot write {}; name a new file with -o", path.display()))?;
     file.write_all(&bytes).with_context(|| format!("cannot write {}", path.display()))?;
-    tell(&packed, &path, bytes.len())?;
+    let name = path.display().to_string();
+    tell(&packed, &name, bytes.len());
+    render::say(&render::clean(&name))?;
+    Ok(Exit::Done)
+}
+
+/// Writes the pack on standard output. It is text, and a terminal obeys nothing of it.
+fn print(packed: &Value, bytes: &[u8]) -> Result<Exit> {
+    tell(packed, "the pack", bytes.len());
+    render::say(&render::escaped(&String::from_utf8_lossy(bytes)))?;
     Ok(Exit::Done)
 }
 
@@ -129,7 +146,7 @@ fn named(packed: &Value) -> String {
 }
 
 /// Says what is in the pack: who sends it should know.
-fn tell(packed: &Value, path: &Path, bytes: usize) -> Result<()> {
+fn tell(packed: &Value, name: &str, bytes: usize) {
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
     let messages = count(&packed["session"]["messages"]);
     let names = packed["files"].as_object().map(|files| files.keys().cloned().collect::<Vec<_>>());
@@ -139,7 +156,7 @@ fn tell(packed: &Value, path: &Path, bytes: usize) -> Result<()> {
         Some(names) => format!("what tools read and wrote, and as they were before: {}", names.join(", ")),
     };
     for line in [
-        format!("{} has {} KiB:", path.display(), bytes.div_ceil(1024)),
+        format!("{name} has {} KiB:", bytes.div_ceil(1024)),
         format!("  {messages} messages, {} tasks", count(&packed["tasks"])),
         format!("  {files}"),
         format!("  the names of {} settings, the last {} lines of the log", count(&packed["settings"]), count(&packed["log"])),
@@ -148,7 +165,6 @@ fn tell(packed: &Value, path: &Path, bytes: usize) -> Result<()> {
     ] {
         render::complain(&render::clean(&line));
     }
-    Ok(render::say(&render::clean(&path.display().to_string()))?)
 }
 
 fn conversation(record: &Record, history: &History, without_files: bool) -> Value {
@@ -250,20 +266,34 @@ fn settings(folders: &Folders, record: &Record) -> Vec<String> {
     let decided = |stakes: &Stakes| trust::decide(folders, &place, stakes, Asking::Nobody);
     let shown = haft_config::show(&wire::sources(folders, &place), Secrets::Hidden, trust::trust(&decided));
     // A pack of a session whose settings are broken is worth no less.
-    shown.map(|shown| shown.sources.keys().cloned().collect()).unwrap_or_default()
+    // The settings as a whole have no name.
+    shown.map(|shown| shown.sources.into_keys().filter(|name| !name.is_empty()).collect()).unwrap_or_default()
 }
 
-/// The end of the log.
-fn log(folders: &Folders) -> Vec<String> {
-    let read = || -> std::io::Result<String> {
-        let mut file = File::open(folders.state.join("log/haft.log"))?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL)))?;
-        let mut bytes = Vec::new();
-        file.take(LOG_TAIL).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// The end of what the log says of the session and its tasks; with no names of files where these are left out.
+fn log(folders: &Folders, recorded: &Recorded, without_files: bool) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let read =
+        File::open(folders.state.join("log/haft.log")).and_then(|file| file.take(MAX_LOG).read_to_end(&mut bytes));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let ids: Vec<&str> = recorded.records().map(|record| record.id.as_str()).collect();
+    said_of(&String::from_utf8_lossy(&bytes), &ids, without_files)
+}
+
+/// The last lines of `log` that name one of the sessions `ids`, as many as fit into [`LOG_TAIL`]. All others may be of
+/// another project.
+fn said_of(log: &str, ids: &[&str], without_files: bool) -> Vec<String> {
+    let is_own = |line: &&str| ids.iter().any(|id| line.contains(id)) && !(without_files && line.contains('/'));
+    let mut room = LOG_TAIL;
+    let fits = |line: &&str| {
+        room = room.saturating_sub(line.len() + 1);
+        room > 0
     };
-    read().unwrap_or_default().lines().map(str::to_owned).collect()
+    let mut lines: Vec<String> = log.lines().rev().filter(is_own).take_while(fits).map(str::to_owned).collect();
+    lines.reverse();
+    lines
 }
 
 /// Opens the pack in `file`.
@@ -296,11 +326,29 @@ pub(crate) fn open(file: &Path) -> Result<Recorded> {
     };
     let (record, own) = history(packed.session);
     let outputs = packed.made["outputs"].as_str().unwrap_or_default().into();
+    let trees = packed.made["trees"].as_str().map(PathBuf::from);
     Ok(Recorded {
         outputs,
+        trees,
         record,
         history: own,
         tasks: packed.tasks.into_iter().map(history).collect(),
         start: Some(files.into_iter().collect()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_the_session_go_along() {
+        let log = "a session.id=ses_1 ms=1\nb session.id=ses_2 ms=1\nc asks\nd session.id=ses_1 path=/p/a\ne session.id=ses_3\n";
+        let row =
+            |without_files: bool, want: &[&str]| assert_eq!(said_of(log, &["ses_1", "ses_3"], without_files), want);
+        row(false, &["a session.id=ses_1 ms=1", "d session.id=ses_1 path=/p/a", "e session.id=ses_3"]);
+        row(true, &["a session.id=ses_1 ms=1", "e session.id=ses_3"]);
+        let long = format!("ses_1 {}\nses_1 last\n", "x".repeat(LOG_TAIL));
+        assert_eq!(said_of(&long, &["ses_1"], false), ["ses_1 last"]);
+    }
 }

@@ -28,20 +28,30 @@ pub(crate) async fn run(args: Replay) -> Result<Exit> {
         }
     };
     let here = recorded.place(&args)?;
-    let root = scratch(&folders)?;
     if let Some(step) = args.from {
+        let fork = branch::fork(&recorded.history, step).map_err(Usage)?;
+        let root = scratch(&folders)?;
+        let branch = branch::prepare(&args, &recorded, &here, &folders, &root, fork).await;
+        if branch.is_err() {
+            remove(&root);
+        }
         // What it leaves is what was wanted.
-        return branch::run(&args, &recorded, &here, &folders, &root, step).await;
+        return branch?.run().await;
     }
+    let root = scratch(&folders)?;
     let played = same::play(&recorded, &here, &folders, &root).await;
-    if !args.keep
-        && let Err(error) = std::fs::remove_dir_all(&root)
-    {
-        tracing::warn!(%error, path = %root.display(), "the copy cannot be removed");
+    if !args.keep {
+        remove(&root);
     }
     match played? {
         Some(played) => tell(&args, &recorded.record.id, &played),
         None => Ok(Exit::Interrupted),
+    }
+}
+
+fn remove(root: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(root) {
+        tracing::warn!(%error, path = %root.display(), "the copy cannot be removed");
     }
 }
 
@@ -90,5 +100,30 @@ fn tell(args: &Replay, id: &SessionId, played: &Played) -> Result<Exit> {
 fn told(difference: &Difference) -> String {
     let Difference { step, tool, what, line, recorded, replayed } = difference;
     let at = if tool == "file" { what.clone() } else { format!("answer {step}, {what}") };
+    let (recorded, replayed) = (render::spelled(recorded), render::spelled(replayed));
+    if *line == 0 {
+        return match recorded.strip_suffix(" bytes") {
+            Some(length) if replayed.ends_with(" bytes") => format!("{at}: differs: binary, {length} and {replayed}"),
+            _ => format!("{at}: differs: binary, {recorded} and {replayed}"),
+        };
+    }
     format!("{at}: differs from line {line} on\n- {recorded}\n+ {replayed}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_told_so_that_a_terminal_obeys_nothing() {
+        let row = |line: usize, recorded: &str, replayed: &str, want: &str| {
+            let (recorded, replayed) = (recorded.to_owned(), replayed.to_owned());
+            let (tool, what) = ("file".to_owned(), "a".to_owned());
+            assert_eq!(told(&Difference { step: 0, tool, what, line, recorded, replayed }), want);
+        };
+        row(2, "b", "c", "a: differs from line 2 on\n- b\n+ c");
+        row(1, "\u{1b}[31mb", "b\u{7}", "a: differs from line 1 on\n- \\u{1b}[31mb\n+ b\\u{7}");
+        row(0, "3 bytes", "2 bytes", "a: differs: binary, 3 and 2 bytes");
+        row(0, "3 bytes", "(no file)", "a: differs: binary, 3 bytes and (no file)");
+    }
 }

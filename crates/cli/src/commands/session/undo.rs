@@ -1,8 +1,9 @@
 //! `haft session undo` and `redo`: first what would be done, then, when the person says so, doing it.
 
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use haft_permission::Answerer;
 use haft_project::Place;
 use haft_protocol::{FileStatus, Id, MessageId, Session as Record};
@@ -72,6 +73,10 @@ async fn rewind(id: Option<&str>, to: To, how: How, way: Way) -> Result<Exit> {
 
 async fn rewind_in(journal: &Journal, folders: &Folders, id: Option<&str>, to: To, how: How, way: Way) -> Result<Exit> {
     let record = super::find(id, how.dir.as_deref(), journal).await?;
+    if let To::Before(message, None) = &to {
+        let history = journal.history(&record.id).await?;
+        wrong_way(way, Session::lies(&record, &history, message), &record, message)?;
+    }
     let place = folder(&record)?;
     let (past, gate, clock) = (past(folders, &place), hand(folders, &place)?, clock()?);
     let force = match &how.force {
@@ -101,10 +106,45 @@ async fn rewind_in(journal: &Journal, folders: &Folders, id: Option<&str>, to: T
     Ok(exit(&done))
 }
 
+/// Refuses to go forth by an undo, and back by a redo. `lies` is where the message is, seen from where the session stands.
+fn wrong_way(way: Way, lies: Option<Ordering>, record: &Record, message: &MessageId) -> Result<(), Usage> {
+    let id = &record.id;
+    match (way, lies) {
+        (Way::Back, Some(Ordering::Greater)) => Err(Usage(format!(
+            "message {message} is taken back already; haft session redo {id} --to {message} brings back what stands before it"
+        ))),
+        (Way::Forth, Some(Ordering::Less)) => Err(Usage(format!(
+            "message {message} is not taken back; haft session undo {id} --to {message} takes it back, and what follows it"
+        ))),
+        (_, None | Some(_)) => Ok(()),
+    }
+}
+
 /// The folder that a session works in.
+///
+/// # Errors
+///
+/// When it is not there any more. What was done to files is known by where they stood, so it cannot be done elsewhere.
 pub(super) fn folder(record: &Record) -> Result<Place> {
-    Place::find(record.directory.as_ref())
-        .with_context(|| format!("the folder {} of session {} is gone", record.directory, record.id))
+    Place::find(record.directory.as_ref()).map_err(|error| {
+        let gone = gone(&record.directory, record.id.as_str());
+        anyhow!(error).context(gone)
+    })
+}
+
+/// Why nothing can be taken back in `directory`, and what to do.
+fn gone(directory: &str, id: &str) -> String {
+    // What is no Unicode was stored with this in its place.
+    if directory.contains(char::REPLACEMENT_CHARACTER) {
+        return format!(
+            "the folder of session {id} has a name that is no UTF-8, so haft cannot find it again ({directory}); what it did to \
+             files stays. Give the folder another name for sessions that can be undone"
+        );
+    }
+    format!(
+        "the folder {directory} of session {id} is gone, and what it did to files is known by that name; if it was moved, \
+         move it back there for as long as this takes"
+    )
 }
 
 fn forced(file: &Path) -> PathBuf {
@@ -229,4 +269,16 @@ fn file_line(fate: &Fate, is_done: bool, paint: Paint) -> Option<String> {
     }
     let (added, gone) = (format!("+{}", diff.additions), format!("-{}", diff.deletions));
     Some(format!("  {sign} {name}  {} {}{found}", paint.green(&added), paint.red(&gone)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_gone_says_what_to_do() {
+        let row = |directory: &str, want: &str| assert!(gone(directory, "ses_1").contains(want), "{directory}");
+        row("/p/old", "move it back there");
+        row("/p/caf\u{fffd}", "no UTF-8");
+    }
 }

@@ -186,6 +186,36 @@ fn hooks_let_happen_again_what_they_did() {
 }
 
 #[test]
+fn a_task_that_worked_apart_leaves_nothing() {
+    let below = [
+        calls("bash", json!({"command": "pwd; cat a.txt"})),
+        calls("write", json!({"filePath": "b.txt", "content": "b\n"})),
+        says("Ready."),
+    ];
+    let machine = machine(&[("a.txt", "one\n")], &below, json!({}));
+    for args in
+        [&["init", "-q"][..], &["add", "."], &["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "first"]]
+    {
+        assert!(
+            std::process::Command::new("git").args(args).current_dir(machine.project()).status().unwrap().success()
+        );
+    }
+    let task = json!({"description": "work", "prompt": "Do it.", "subagent_type": "general", "worktree": true});
+    let model = model(&machine, &[calls("task", task), says("Done.")]);
+    haft(&machine, rung(), &["run", "go", "--auto", "--model", &model]).ok();
+    std::fs::remove_file(machine.project().join("b.txt")).unwrap();
+    let trees = || std::fs::read_dir(machine.root().join("state/haft/worktrees")).map_or(0, Iterator::count);
+    let before = trees();
+    same(&machine, 2, 3);
+    let path = machine.root().join("pack.json").display().to_string();
+    haft(&machine, rung(), &["session", "pack", &newest(&machine), "-o", &path, "--yes"]).ok();
+    let told = haft(&machine, rung(), &["session", "replay", &path, "--json"]).json();
+    assert_eq!((&told["same"], &told["calls"]), (&json!(true), &json!(3)), "{told:#}");
+    assert_eq!(trees(), before, "work trees stand where the copy was");
+    assert_eq!(std::fs::read_dir(machine.root().join("state/haft/replays")).unwrap().count(), 0);
+}
+
+#[test]
 fn somebody_else_can_run_a_pack() {
     let files = [("src/a.txt", "one\ntwo\n")];
     let machine = machine(&files, &[], json!({}));

@@ -168,7 +168,7 @@ mod tests {
                     {"id": "prt_8", "type": "text", "text": "Done."}
                 ]}
             ]
-        }))
+        }), 1)
         .unwrap();
         expect_test::expect![[r#"
             # Mend it

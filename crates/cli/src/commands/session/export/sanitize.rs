@@ -152,7 +152,7 @@ mod tests {
                                           "metadata": {"x": SECRET}, "time": time, "attachments": [file]})),
                            tool(4, json!({"status": "error", "input": {"x": SECRET}, "error": SECRET, "metadata": {"x": SECRET}, "time": time}))]}
             ]
-        }))
+        }), u64::MAX)
         .unwrap();
         assert_eq!(session.left_out, std::collections::BTreeMap::new());
         // A session that is stored has them; one that is read never.
@@ -165,6 +165,6 @@ mod tests {
         assert!(text.contains("[redacted:text:prt_1]") && text.contains("[redacted:title:ses_1]"), "{text}");
         // It can be read again.
         session.messages[1].parts.pop();
-        assert_eq!(Portable::read(session.value()).unwrap(), session);
+        assert_eq!(Portable::read(session.value(), u64::MAX).unwrap(), session);
     }
 }
