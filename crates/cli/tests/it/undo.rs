@@ -132,7 +132,7 @@ fn what_was_taken_back_before_a_command_that_is_killed_is_not_named_with_it() {
     child.wait().unwrap();
     let left = machine.haft(&["session", "undo", "--yes"]).ends(1);
     let named: Vec<&str> = left.out.lines().filter(|line| line.starts_with("  ! ")).collect();
-    assert!(matches!(named[..], [one] if one.contains("begun.txt  not covered")), "{}", left.out);
+    assert!(matches!(named[..], [one] if one.contains("begun.txt  it stays: haft was ended")), "{}", left.out);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_command_that_is_a_task_is_one_again() {
 #[test]
 fn tasks_in_the_background_end_where_they_did() {
     let below =
-        [calls("bash", json!({"command": "until test -e go; do :; done; cat go; echo done > went"})), says("It went.")];
+        [calls("bash", json!({"command": "until test -s go; do :; done; cat go; echo done > went"})), says("It went.")];
     let machine = machine(&[("a.txt", "one\n")], &below, json!({}));
     let task = json!({"description": "wait", "prompt": "Wait for it.", "subagent_type": "general", "background": true});
     let answers = [
