@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use self::folder::Folder;
 pub use self::look::{Diff, Look, Was};
 pub use self::seen::Seen;
+use self::tracked::Asked;
 use self::watch::Watch;
 
 /// Most files and folders of a tree. A larger one is not looked at.
@@ -34,6 +35,8 @@ pub struct Tree<S> {
     watch: Option<Watch>,
     /// Whether every folder was watched when it was looked at last.
     watched: bool,
+    /// How the indexes looked that were asked.
+    asked: Asked,
 }
 
 /// A file of a tree, until the next look.
@@ -69,7 +72,15 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         if root.parent().is_none() || above_home {
             return Err(Refused::Home(root));
         }
-        Ok(Self { root, left_out, max: MAX_TREE, folders: Vec::new(), watch: None, watched: false })
+        Ok(Self {
+            root,
+            left_out,
+            max: MAX_TREE,
+            folders: Vec::new(),
+            watch: None,
+            watched: false,
+            asked: Asked::default(),
+        })
     }
 
     /// The folder.
@@ -80,7 +91,8 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
     /// Whether nothing has changed since the last look, for certain; then there is no need for another. What a program
     /// writes into memory that it shares with a file it has closed is not heard of.
     pub fn is_quiet(&mut self) -> bool {
-        self.watched && self.watch.as_mut().is_some_and(Watch::is_quiet)
+        // What git tracks from now on was not listened to.
+        self.watched && self.watch.as_mut().is_some_and(Watch::is_quiet) && !self.asked.is_other()
     }
 
     /// Takes over the folders that were listened to for the first time, by the numbers of their watches; `None` where some

@@ -42,6 +42,8 @@ pub use self::wanted::{Fate, Force, Rewind, Rewound, To, Why};
 
 /// Longest diff that a session keeps of what was taken back, in bytes.
 const MAX_DIFF: usize = 256 * 1024;
+/// Tools that change no file, whatever they are asked.
+const LOOKS: [&str; 8] = ["read", "glob", "grep", "list", "todowrite", "question", "skill", "websearch"];
 /// The permission that a person's own undo is noted under.
 const UNDO: &str = "undo";
 
@@ -156,7 +158,8 @@ impl Hand<'_> {
     ) -> Result<Rewound, SessionError> {
         let mut files: Vec<&String> = gathered.patches.iter().flat_map(|patch| &patch.files).collect();
         let from = target.as_ref().map_or(usize::MAX, |point| point.at);
-        let is_call = |part: &Part| matches!(part.kind, PartKind::Tool { .. });
+        let is_call =
+            |part: &Part| matches!(&part.kind, PartKind::Tool { tool, .. } if !LOOKS.contains(&tool.as_str()));
         // What calls did while nothing was remembered nobody knows file by file.
         if self.history.messages().iter().skip(from).flat_map(|turned| &turned.parts).any(is_call) {
             files.push(&self.record.directory);
@@ -359,11 +362,15 @@ async fn steps(
 ) -> (Vec<Step>, HashSet<PathBuf>) {
     let mut steps: Vec<Step> = taken_back.iter().rev().cloned().map(Step::back).collect();
     let past = past.clone();
-    let lists =
-        blocking(move || patches.iter().flat_map(|patch| list(past.snapshots.keep(), patch)).collect::<Vec<_>>());
-    let changes = lists.await.unwrap_or_default();
-    let found = changes.iter().filter(|change| change.found).map(|change| change.path.clone()).collect();
-    steps.extend(changes.into_iter().map(|change| Step::back(others.doubt(change))));
+    let lists = blocking(move || {
+        let lists = patches.iter().map(|patch| ((patch.began, patch.time), list(past.snapshots.keep(), patch)));
+        lists.collect::<Vec<_>>()
+    });
+    let mut found = HashSet::new();
+    for (span, changes) in lists.await.unwrap_or_default() {
+        found.extend(changes.iter().filter(|change| change.found).map(|change| change.path.clone()));
+        steps.extend(changes.into_iter().map(|change| Step::back(others.doubt(change, span))));
+    }
     (steps, found)
 }
 

@@ -178,8 +178,10 @@ impl Keep {
         let read = unpacked.and_then(|unpacked| unpacked.take(MAX_CONTENT + 1).read_to_end(&mut content));
         match read {
             Ok(_) if named(&content) == *hash => Ok(content),
-            // The disk does not give it.
-            Err(source) if source.raw_os_error().is_some() => Err(KeepError::Io { path, source }),
+            // The disk does not give it, or there is no room to unpack it.
+            Err(source) if source.raw_os_error().is_some() || source.to_string().contains("memory") => {
+                Err(KeepError::Io { path, source })
+            }
             // A list is no content, and the other way round.
             Ok(_) if [Hash::of, Hash::of_list].iter().any(|named| named(&content) == *hash) => {
                 Err(KeepError::Damaged(*hash))

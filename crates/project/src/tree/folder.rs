@@ -18,6 +18,8 @@ pub(super) struct Folder<S> {
     pub(super) unread: bool,
     /// Whether it is ignored itself: only what git tracks of it is looked at.
     pub(super) within: bool,
+    /// Whether something in it is not looked at because it is ignored, and git does not track it.
+    pub(super) leaves_out: bool,
     /// Tells whether the files that say what is ignored are what they were.
     pub(super) rules: u64,
     /// What is ignored here.
@@ -49,6 +51,7 @@ impl<S> Folder<S> {
             doubtful: true,
             unread: false,
             within: false,
+            leaves_out: false,
             rules: 0,
             ignored,
             names: Vec::new(),

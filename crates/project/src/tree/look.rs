@@ -1,6 +1,6 @@
 //! One look at a tree: two threads go through its folders, each by the open folder that it is in.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, OsStr};
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
@@ -153,6 +153,8 @@ struct Shared {
     /// The disk that the root is on.
     device: u64,
     tracked: TrackedNames,
+    /// Whether an index that was asked is another one by now.
+    reindexed: bool,
 }
 
 impl<S: Clone + Default + Send + Sync> Tree<S> {
@@ -188,6 +190,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             lost,
             device: self.root.metadata().map_or(0, |meta| meta.dev()),
             tracked: TrackedNames::new(self.root.clone()),
+            reindexed: self.asked.is_other(),
         };
         let this = &*self;
         let (found, watches) = std::thread::scope(|scope| {
@@ -216,6 +219,7 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
             self.watched = false;
             return Err(Refused::TooLarge(self.root.clone()));
         }
+        self.asked.add(shared.tracked.asked(), shared.reindexed);
         self.folders.resize_with(shared.next.into_inner(), || None);
         let (diffs, unread) = self.settle(found, now);
         if self.folders.first().is_none_or(Option::is_none) {
@@ -295,7 +299,8 @@ impl<S: Clone + Default + Send + Sync> Tree<S> {
         let is_gone = out == Out::Above
             || no_folder.unwrap_or_else(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
         let Some(folder) = self.folders.get_mut(at).and_then(Option::take) else { return };
-        if let Some(Some(above)) = folder.above.and_then(|above| self.folders.get_mut(above)) {
+        // Else the one above goes too, or was read and names it no more.
+        if let (Out::Gone, Some(Some(above))) = (out, folder.above.and_then(|above| self.folders.get_mut(above))) {
             above.below.retain(|below| *below != at);
         }
         for (name, file) in folder.each().filter(|_| is_gone || out == Out::Ignored) {
@@ -419,6 +424,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
             && known.seen == seen
             && !known.doubtful
             && !known.unread
+            && !(known.leaves_out && self.shared.reindexed)
             && let Some(files) = self.files(known, &dir)
         {
             self.below(&task, &dir, known.below.iter().map(|at| (*at, None)));
@@ -477,6 +483,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                 |known: &Folder<S>| known.unread || known.within || (is_fresh && known.ignored.holds(path, is_folder));
             task.is_new || known.is_some_and(|known| !was_left_out(known))
         };
+        let below_known = known.map(|known| self.names_below(known)).unwrap_or_default();
         let (mut diffs, mut below) = (Vec::new(), Vec::new());
         // One path after the other, in the same memory.
         let mut path = task.path.as_os_str().as_bytes().to_vec();
@@ -494,9 +501,10 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                     }
                     let is_ignored = task.within || folder.ignored.holds(path, true);
                     if is_ignored && !self.shared.tracked.has(path, true) {
+                        folder.leaves_out = true;
                         continue;
                     }
-                    let old = known.and_then(|known| self.find_below(known, name));
+                    let old = below_known.get(name).copied();
                     let at = old.unwrap_or_else(|| self.shared.next.fetch_add(1, Ordering::Relaxed));
                     folder.below.push(at);
                     let fresh = (is_fresh || old.is_none()).then(|| folder.ignored.clone());
@@ -516,6 +524,7 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
                     }
                     let is_ignored = task.within || folder.ignored.holds(path, false);
                     let is_last = is_ignored && !self.shared.tracked.has(path, false);
+                    folder.leaves_out |= is_last;
                     if is_last && old.is_none() {
                         continue;
                     }
@@ -586,10 +595,10 @@ impl<S: Clone + Default + Send + Sync> Thread<'_, S> {
         }
     }
 
-    fn find_below(&self, known: &Folder<S>, name: &[u8]) -> Option<usize> {
-        let named =
-            |at: usize| self.tree.folders.get(at).and_then(Option::as_ref).is_some_and(|below| below.name == name);
-        known.below.iter().copied().find(|at| named(*at))
+    /// The folders in one, by their names.
+    fn names_below(&self, known: &Folder<S>) -> HashMap<&[u8], usize> {
+        let named = |at: &usize| Some((self.tree.folders.get(*at)?.as_ref()?.name.as_slice(), *at));
+        known.below.iter().filter_map(named).collect()
     }
 
     #[allow(

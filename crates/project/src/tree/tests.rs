@@ -326,10 +326,16 @@ fn what_git_tracks_is_looked_at_though_it_is_ignored() {
         scene.put(&format!("{name}=changed"));
     }
     assert_eq!(scene.look(), ["~a.log", "~big/a", "~out/a", "~out/deep/in/d"]);
-    // Tracked from now on, and perhaps there before.
-    git(&scene, &["add", "-f", "b.log"]);
+    // Tracked from now on, and there before.
+    git(&scene, &["add", "-f", "b.log", "out/none"]);
+    assert_eq!(scene.look(), ["?b.log", "?out/none/c"]);
     scene.put("new");
-    assert_eq!(scene.look(), ["?b.log", "+new"]);
+    assert_eq!(scene.look(), ["+new"]);
+    git(&scene, &["rm", "-q", "--cached", "b.log"]);
+    scene.put("b.log=more");
+    assert_eq!(scene.look(), ["~b.log"], "for the last time");
+    scene.put("b.log=and more");
+    assert_eq!(scene.look(), [""; 0]);
     fs::remove_file(scene.path("out/a")).unwrap();
     fs::remove_dir_all(scene.path("big")).unwrap();
     assert_eq!(scene.look(), ["-big/", "-big/a", "-out/a"]);

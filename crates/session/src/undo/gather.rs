@@ -23,6 +23,8 @@ pub(crate) struct Patch {
     pub hash: String,
     /// The files, absolute.
     pub files: Vec<String>,
+    /// When the call began, in Unix milliseconds.
+    pub began: u64,
     /// When they had been changed, in Unix milliseconds.
     pub time: u64,
     /// Whether it is the session's own, or that of one which it began itself.
@@ -115,17 +117,31 @@ pub(super) fn own(history: &History, from: usize, point: Option<&Point>, is_ours
     for (at, turned) in history.messages().iter().enumerate().skip(from) {
         latest = latest.max(turned.info.created());
         for (within, part) in turned.parts.iter().enumerate() {
-            let PartKind::Patch { hash, files, time, .. } = &part.kind else { continue };
+            let PartKind::Patch { hash, files, call_id, time } = &part.kind else { continue };
             // In their own order, also where a clock was set back.
             latest = latest.max(time.map_or(0, |time| time.created));
             if point.is_none_or(|point| point.covers(at, turned, within)) {
+                let began = call_id.as_deref().and_then(|call| began(turned, call));
+                let began = began.unwrap_or_else(|| turned.info.created());
                 let (part, hash, files) = (part.clone(), hash.clone(), files.clone());
-                patches.push(Patch { part, hash, files, time: latest, is_ours });
+                patches.push(Patch { part, hash, files, began, time: latest, is_ours });
             }
         }
     }
     patches.reverse();
     patches
+}
+
+/// When the call `call` of a message began, in Unix milliseconds.
+fn began(turned: &Turned, call: &str) -> Option<u64> {
+    turned.parts.iter().find_map(|part| match &part.kind {
+        PartKind::Tool { call_id, state, .. } if call_id == call => match &**state {
+            ToolState::Pending { .. } => None,
+            ToolState::Running { time, .. } => Some(time.start),
+            ToolState::Completed { time, .. } | ToolState::Error { time, .. } => Some(time.start),
+        },
+        _ => None,
+    })
 }
 
 /// When what is taken back began, in Unix milliseconds.
@@ -150,12 +166,12 @@ async fn below(journal: &Journal, id: &SessionId, messages: &[Turned]) -> Result
     let children = journal.children(id, MAX_CHILDREN).await?;
     let parts = messages.iter().flat_map(|turned| &turned.parts);
     // The last ones are looked at first, and each once.
-    let named = parts.filter_map(begun).map(|id| (id, false));
+    let named = parts.filter_map(task_of).map(|id| (id, false));
     Ok(named.chain(children.into_iter().map(|child| (child.id, true))).collect())
 }
 
 /// The session that a call began. What other tools call so in their metadata is no word of ours.
-fn begun(part: &Part) -> Option<SessionId> {
+fn task_of(part: &Part) -> Option<SessionId> {
     let PartKind::Tool { tool, state, .. } = &part.kind else { return None };
     if tool != TASK {
         return None;

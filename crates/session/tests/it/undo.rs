@@ -771,7 +771,7 @@ async fn what_another_session_did_while_a_command_ran_stays() {
     scene.model(vec![write("mine", "of the call\n")]).model(vec![says("First.")]);
     scene.other("second", vec![vec![edit("one", "two")], vec![says("Second.")]]);
     let setup = scene.setup();
-    let commands = setup.options.past.clone().unwrap().snapshots;
+    let (commands, clock) = (setup.options.past.clone().unwrap().snapshots, setup.clock.clone());
     let session = Session::create(setup, NewSession::default()).await.unwrap();
     session.prompt(Prompt::text("first")).await.unwrap();
     let message_id = scene.history(&session).await.messages()[1].info.id().clone();
@@ -779,7 +779,7 @@ async fn what_another_session_did_while_a_command_ran_stays() {
     let command = commands.before_command(&Asker { session: session.id().clone(), call });
     scene.put("b", "of the command\n");
     // Another process, with another session.
-    let setup = haft_session::Setup { clock: Clock::scripted(2_000_000), ..scene.setup() };
+    let setup = haft_session::Setup { clock, ..scene.setup() };
     let other = Session::create(setup, NewSession::default()).await.unwrap();
     other.prompt(Prompt::text("second")).await.unwrap();
     commands.after_command(command, true);

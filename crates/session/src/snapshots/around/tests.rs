@@ -263,6 +263,11 @@ fn what_is_tracked_and_ignored_is_covered() {
     assert_eq!((survey.files, survey.in_repository), (3, 3), "{survey:?}");
     let changed = scene.command(|scene| ["a.log", "out/b", "out/c"].iter().for_each(|name| scene.put(name, "2")));
     assert_eq!(changed, ["a.log 1 2", "out/b 1 2"]);
+    // What is tracked only now.
+    scene.put("b.log", "mine");
+    scene.command(|_| {});
+    git(&scene.path(""), &["add", "-f", "b.log"]);
+    assert_eq!(scene.command(|scene| fs::remove_file(scene.path("b.log")).unwrap()), ["b.log mine -"]);
 }
 
 #[test]
