@@ -86,6 +86,7 @@ fn commands_and_files_are_offered_and_put_in() {
     terminal.type_text("\u{15}see @sr");
     terminal.wait_for("> @src/");
     terminal.type_text("\t");
+    terminal.wait_for("build › see @src/");
     terminal.wait_for("@src/main.rs");
     terminal.type_text("main");
     terminal.wait_for("> @src/main.rs");

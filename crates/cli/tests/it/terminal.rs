@@ -516,8 +516,13 @@ impl Terminal {
     /// Waits until `text` is on the screen so many times.
     #[track_caller]
     pub(crate) fn wait_for_times(&self, text: &str, times: usize) {
-        self.wait_until(|shown| shown.over || shown.screen().matches(text).count() >= times);
-        assert!(self.times(text) >= times, "{text:?} is not there {times} times: {}", self.screen());
+        // Looked at once: what is drawn next may be something else.
+        let is_there = std::cell::Cell::new(false);
+        self.wait_until(|shown| {
+            is_there.set(shown.screen().matches(text).count() >= times);
+            shown.over || is_there.get()
+        });
+        assert!(is_there.get(), "{text:?} is not there {times} times: {}", self.screen());
     }
 
     /// Waits until the program has ended and nothing it started writes any more; gives its exit code.
