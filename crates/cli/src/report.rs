@@ -223,8 +223,8 @@ mod tests {
         row("/h/u/.haft/haft.json", true);
         row("/etc/haft/haft.json", true);
         row("HAFT_CONFIG_CONTENT", true);
-        row("/h/u/work/haft.json", false);
-        row("/h/u/work/.haft/agents/a.md", false);
+        row("/h/u/p/haft.json", false);
+        row("/h/u/p/.haft/agents/a.md", false);
     }
 
     #[test]

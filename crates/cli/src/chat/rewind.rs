@@ -29,7 +29,7 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
         let name = fate.diff.as_ref().map_or_else(|| fate.path.display().to_string(), |diff| diff.file.clone());
         let lines = fate.diff.as_ref().filter(|diff| (diff.additions, diff.deletions) != (0, 0));
         let change = lines.map(|diff| format!(" +{} -{}", diff.additions, diff.deletions));
-        let found = if is_found(fate) { " *" } else { "" };
+        let found = if fate.found { " *" } else { "" };
         let name = format!("  {}{}{found}", named(&name), change.unwrap_or_default());
         match &fate.left {
             None => name,
@@ -45,16 +45,11 @@ fn lines(rewound: &Rewound, paint: Paint) -> Vec<String> {
     if more > 0 {
         lines.push(format!("  … and {more} more files"));
     }
-    if rewound.files.iter().any(is_found) {
+    if rewound.files.iter().any(|fate| fate.found) {
         lines.push(paint.dim(FOUND));
     }
     lines.extend(rewound.notes.iter().map(|note| paint.dim(&one_line(note))));
     lines
-}
-
-/// Whether a file is changed of which nobody can tell for sure that only the agent did.
-fn is_found(fate: &Fate) -> bool {
-    fate.found && fate.diff.is_some()
 }
 
 /// What to say where nothing was asked yet.

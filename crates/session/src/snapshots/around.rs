@@ -502,8 +502,7 @@ impl Eyes<'_> {
     /// away would be to lose it.
     fn came_from_elsewhere(&self, path: &Path) -> bool {
         let Ok(about) = path.symlink_metadata() else { return false };
-        let born = about.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let is_old = born.is_some_and(|born| i64::try_from(born.as_nanos()).is_ok_and(|born| born < self.since));
+        let is_old = born(&about).is_some_and(|born| born < self.since);
         // One with another name besides is not lost.
         is_old && about.nlink() == 1 && !about.is_dir() && !self.moved.contains(&about.ino())
     }
@@ -630,9 +629,19 @@ fn kept_by_many(keep: &Keep, diffs: &[Diff<Source>]) -> Vec<(State, Source)> {
     done.into_iter().map(|(_, kept)| kept).collect()
 }
 
+/// When it was made, in nanoseconds since the Unix epoch, as far as the file system tells.
+pub(super) fn born(about: &Metadata) -> Option<i64> {
+    let since = about.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
+}
+
+/// When anything of it changed last, in nanoseconds since the Unix epoch.
+pub(super) fn changed(about: &Metadata) -> i64 {
+    about.ctime().saturating_mul(1_000_000_000).saturating_add(about.ctime_nsec())
+}
+
 /// Whether the file at `path` is the one that was seen.
 fn is_still(path: &Path, seen: &Seen) -> bool {
-    let changed = |about: &Metadata| about.ctime().saturating_mul(1_000_000_000).saturating_add(about.ctime_nsec());
     path.symlink_metadata().is_ok_and(|about| about.ino() == seen.inode && changed(&about) == seen.changed)
 }
 

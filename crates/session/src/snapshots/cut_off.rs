@@ -4,14 +4,12 @@
 //! and taken back only where that is forced.
 
 use std::collections::{HashMap, HashSet};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use haft_project::{Diff, Seen, Standing, Tracked, Tree};
 use haft_snapshot::{Change, Keep, State};
 
-use super::around::{Ground, MAX_FILE};
+use super::around::{Ground, MAX_FILE, born, changed};
 use super::known::{Known, Last, TICK};
 use super::ledger::Started;
 use super::repositories::Repositories;
@@ -76,14 +74,12 @@ fn went(path: &Path, since: i64) -> bool {
         Standing::Folder { .. } => path.symlink_metadata().ok(),
         Standing::File { .. } | Standing::Link { .. } | Standing::Other(_) => None,
     };
-    about.is_some_and(|about| about.ctime().saturating_mul(1_000_000_000).saturating_add(about.ctime_nsec()) >= since)
+    about.is_some_and(|about| changed(&about) >= since)
 }
 
 /// Whether what stands at a path was made before the time `since`, as far as the file system tells.
 fn is_older(path: &Path, since: i64) -> bool {
-    let born = path.symlink_metadata().and_then(|about| about.created()).ok();
-    let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
-    born.is_some_and(|born| i64::try_from(born.as_nanos()).is_ok_and(|born| born < since))
+    path.symlink_metadata().ok().and_then(|about| born(&about)).is_some_and(|born| born < since)
 }
 
 fn standing(keep: &Keep, path: &Path) -> State {

@@ -24,7 +24,8 @@ pub(super) fn fates(files: &Files, keep: &Keep, plan: &[Planned], found: &HashSe
             Left::Doubtful { why } => Why::Doubtful(why.clone()),
             Left::Uncovered { why } => Why::Uncovered(why.clone()),
         });
-        Fate { path: planned.path.clone(), file, diff, left, found: found.contains(&planned.path) }
+        let found = diff.is_some() && found.contains(&planned.path);
+        Fate { path: planned.path.clone(), file, diff, left, found }
     };
     plan.iter().map(&mut fate).collect()
 }

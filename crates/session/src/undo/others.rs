@@ -8,9 +8,8 @@ use haft_snapshot::undo::same;
 use haft_snapshot::{Change, State};
 use haft_store::{Filter, Journal};
 
-use super::blocking;
 use super::gather::{Gathered, own};
-use super::{changes, list};
+use super::{blocking, changes, list};
 use crate::error::SessionError;
 use crate::snapshots::past::Past;
 
@@ -18,7 +17,6 @@ use crate::snapshots::past::Past;
 const MAX_OTHERS: usize = 100;
 /// What two processes say of one moment may differ by so many milliseconds.
 const SLACK: u64 = 100;
-
 /// Messages at the end of a session that tell whether it did something lately.
 const LATEST: usize = 8;
 

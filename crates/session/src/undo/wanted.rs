@@ -80,7 +80,7 @@ pub struct Fate {
     pub diff: Option<FileDiff>,
     /// Why not all of it is done, if so.
     pub left: Option<Why>,
-    /// Whether a change of it was found after a command, so that somebody else may have made it while that ran.
+    /// Whether it changes, and a change of it was found after a command: somebody else may have made it while that ran.
     pub found: bool,
 }
 

@@ -236,7 +236,7 @@ fn lines(rewound: &Rewound, id: &str, way: Way, is_done: bool, paint: Paint) -> 
             lines.push(paint.yellow(&line));
         }
     }
-    if !is_done && rewound.files.iter().any(|fate| fate.found && fate.diff.is_some()) {
+    if !is_done && rewound.files.iter().any(|fate| fate.found) {
         lines.push(paint.dim(FOUND));
     }
     lines.extend(rewound.notes.iter().map(|note| paint.yellow(&clean(note))));
